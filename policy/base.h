@@ -29,29 +29,29 @@
 #define _unused_       __attribute__((unused))
 
 /* Hands ownership over: yields the pointer and leaves NULL behind for the cleanup. */
-#define TAKE_PTR(p)                                                                                \
-	({                                                                                         \
-		__typeof__(p) *_taken = &(p);                                                      \
-		__typeof__(p) _value = *_taken;                                                    \
-		*_taken = NULL;                                                                    \
-		_value;                                                                            \
+#define TAKE_PTR(p)                             \
+	({                                      \
+		__typeof__(p) *_taken = &(p);   \
+		__typeof__(p) _value = *_taken; \
+		*_taken = NULL;                 \
+		_value;                         \
 	})
 
 /* Hands a file descriptor over and leaves -1 behind. */
-#define TAKE_FD(fd)                                                                                \
-	({                                                                                         \
-		int *_taken = &(fd);                                                               \
-		int _value = *_taken;                                                              \
-		*_taken = -1;                                                                      \
-		_value;                                                                            \
+#define TAKE_FD(fd)                   \
+	({                            \
+		int *_taken = &(fd);  \
+		int _value = *_taken; \
+		*_taken = -1;         \
+		_value;               \
 	})
 
 /* Defines NAME(T *p) for _cleanup_(NAME): calls FN on a non-NULL pointer. */
-#define DEFINE_CLEANUP(type, name, fn)                                                             \
-	static inline void name(type *p)                                                           \
-	{                                                                                          \
-		if (*p)                                                                            \
-			fn(*p);                                                                    \
+#define DEFINE_CLEANUP(type, name, fn)   \
+	static inline void name(type *p) \
+	{                                \
+		if (*p)                  \
+			fn(*p);          \
 	}
 
 static inline void freep(void *p)

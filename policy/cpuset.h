@@ -9,7 +9,7 @@
 
 /* A set of CPU numbers 0..size-1. Zero-initialised is a valid empty set of size 0. */
 struct cpuset {
-	uint32_t size;	 /* CPU numbers below this may be members */
+	uint32_t size; /* CPU numbers below this may be members */
 	uint64_t *words; /* (size + 63) / 64 words, owned */
 };
 
@@ -33,8 +33,8 @@ void cpuset_not(struct cpuset *set); /* within its size */
 
 /* First member >= from, or UINT32_MAX. */
 uint32_t cpuset_next(const struct cpuset *set, uint32_t from);
-#define cpuset_for_each(cpu, set)                                                                  \
-	for (uint32_t cpu = cpuset_next((set), 0); cpu != UINT32_MAX;                              \
+#define cpuset_for_each(cpu, set)                                     \
+	for (uint32_t cpu = cpuset_next((set), 0); cpu != UINT32_MAX; \
 	     cpu = cpuset_next((set), cpu + 1))
 
 /*

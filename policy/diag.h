@@ -11,7 +11,7 @@
 #define DIAG_MAX 256U /* kept per list; further ones are only counted */
 
 enum diag_severity {
-	DIAG_ERROR,   /* the policy cannot be used */
+	DIAG_ERROR, /* the policy cannot be used */
 	DIAG_WARNING, /* it can, but somebody should look */
 	DIAG_INFO,
 };
@@ -19,7 +19,7 @@ enum diag_severity {
 struct diag {
 	enum diag_severity severity;
 	uint32_t line; /* 0: concerns no line */
-	char *file;    /* NULL: concerns no file (a fact of the host) */
+	char *file; /* NULL: concerns no file (a fact of the host) */
 	char *text;
 };
 

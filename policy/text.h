@@ -11,16 +11,16 @@
  * this file refuses all of that with file:line.
  */
 #define TEXT_FILE_MAX	 (UINT32_C(1) << 20) /* bytes of one policy file */
-#define TEXT_LINE_MAX	 190U		     /* bytes of one line: inih as packaged holds 199 */
-#define TEXT_SECTION_MAX 48U		     /* bytes between the brackets: inih holds 49 */
+#define TEXT_LINE_MAX	 190U /* bytes of one line: inih as packaged holds 199 */
+#define TEXT_SECTION_MAX 48U /* bytes between the brackets: inih holds 49 */
 
 struct text_assignment {
 	const char *file;
 	uint32_t line;
-	const char *section;   /* "Profile low-latency" */
+	const char *section; /* "Profile low-latency" */
 	uint32_t section_line; /* where that header stands */
-	const char *key;       /* NULL: this is the section header itself */
-	const char *value;     /* trimmed, "" when empty */
+	const char *key; /* NULL: this is the section header itself */
+	const char *value; /* trimmed, "" when empty */
 };
 
 /* Called for each section header and each assignment, in file order. A negative result stops. */

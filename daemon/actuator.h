@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef CPUIDLED_ACTUATOR_H
+#define CPUIDLED_ACTUATOR_H
+
+#include "diff.h"
+
+/*
+ * The seam between deciding and doing: apply.c sees this and nothing of the world behind it. The real
+ * one is sysfs.c; tests put a table with programmable failures here.
+ */
+struct actuator_ops {
+	/* Makes the knob of c stand at value. -errno of the write; nothing changed then. */
+	int (*set)(void *data, const struct change *c, uint64_t value);
+	/* Reads the knob of c as it stands. For KNOB_GLOBAL: our own request as the kernel reports it. */
+	int (*get)(void *data, const struct change *c, uint64_t *ret);
+};
+
+struct actuator {
+	const struct actuator_ops *ops;
+	void *data;
+};
+
+#endif

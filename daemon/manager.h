@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef CPUIDLED_MANAGER_H
+#define CPUIDLED_MANAGER_H
+
+#include "diag.h"
+#include "machine.h"
+#include "plan.h"
+#include "policy.h"
+
+/*
+ * The one object of a running daemon: loop, timers, signals, current policy, machine and plan. Everything
+ * that can change a CPU enters through manager_run(): start, reload, run-time settings, a foreign write.
+ * Live state changes by one assignment after the new plan stands verified.
+ */
+enum manager_state {
+	MANAGER_START, /* nothing applied yet */
+	MANAGER_ACTIVE, /* the plan stands */
+	MANAGER_DEGRADED, /* it does not, or not everywhere; retried with growing pauses */
+	MANAGER_RESTORING, /* on the way back to the host's own settings */
+};
+
+struct manager_options {
+	const char *root; /* "/" or a recorded tree */
+	const char *policy; /* named policy file, NULL: search */
+	bool once; /* apply, verify, exit */
+	bool no_bus; /* neither system bus nor private socket */
+};
+
+struct manager;
+
+int manager_new(const struct manager_options *o, struct manager **ret);
+void manager_free(struct manager *m);
+
+/* Starts, serves until SIGTERM/SIGINT, restores. Returns the exit status of the process. */
+int manager_main(struct manager *m);
+
+enum manager_state manager_state(const struct manager *m);
+const char *manager_state_name(enum manager_state state);
+const struct policy *manager_policy(const struct manager *m); /* NULL before the first one */
+const struct machine *manager_machine(const struct manager *m);
+const struct plan *manager_plan(const struct manager *m);
+uint64_t manager_generation(const struct manager *m); /* counts plans that reached the CPUs */
+uint64_t manager_foreign_writes(const struct manager *m);
+const char *manager_last_error(const struct manager *m); /* "" when all is well */
+
+/*
+ * Reads the policy again and takes it over whole, or not at all. Diagnostics of both outcomes are
+ * added to diags. 0, -EBADMSG (bad policy, nothing changed), or -errno of apply (rolled back).
+ */
+int manager_reload(struct manager *m, struct diag_list *diags);
+
+/* The same with text on top of the files (NULL: without any from now on). */
+int manager_set(struct manager *m, const char *text, struct diag_list *diags);
+
+/* One finding of manager_verify(): a range of CPUs with the same result. */
+struct manager_finding {
+	char *cpus;
+	const char *result; /* "ok", "differs", "unsupported" */
+	const char *knob; /* "pm_qos_resume_latency_us", "state3/disable", "cpu_dma_latency" */
+	char *detail; /* "found 0, should be 20us" */
+};
+
+/* Reads every file the plan speaks of and compares. The findings are the caller's. */
+int manager_verify(struct manager *m, struct manager_finding **ret, uint32_t *ret_n);
+void manager_findings_free(struct manager_finding *f, uint32_t n);
+
+#endif

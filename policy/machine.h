@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef CPUIDLED_MACHINE_H
+#define CPUIDLED_MACHINE_H
+
+#include "cpuset.h"
+#include "diag.h"
+#include "units.h"
+
+/*
+ * Facts of one host: CPUs, topology, idle-state tables, limits that stand. Built by daemon/sysfs.c (or
+ * by a test), never read from files here. Every CPU refers to its own table; equal tables are kept
+ * once, so that a host of 8192 CPUs costs 8192 small rows and a handful of tables.
+ */
+#define MACHINE_STATES_MAX     10U /* CPUIDLE_STATE_MAX of the kernel */
+#define MACHINE_STATE_NAME_MAX 32U /* CPUIDLE_NAME_LEN is 16; recordings may be longer */
+#define MACHINE_STATE_DESC_MAX 48U /* CPUIDLE_DESC_LEN is 32 */
+#define MACHINE_TABLES_MAX     256U /* distinct tables on one host */
+#define MACHINE_NAME_MAX       32U /* driver and governor names */
+
+/* How deep a state is, whatever its name. Ordered: a higher class sleeps deeper. */
+enum state_class {
+	STATE_CLASS_POLL, /* the CPU spins */
+	STATE_CLASS_C0X, /* C0.1/C0.2: UMWAIT */
+	STATE_CLASS_HALT, /* C1, C1E, HLT, WFI: clock stopped, caches kept */
+	STATE_CLASS_CORE_OFF, /* C3, C6, AMD's C2: core state saved, core power off */
+	STATE_CLASS_PACKAGE_OFF, /* C6P, C8, C10: lets the package sleep too */
+	STATE_CLASS_N,
+};
+
+enum state_entry { /* read from desc */
+		   STATE_ENTRY_UNKNOWN,
+		   STATE_ENTRY_POLL,
+		   STATE_ENTRY_MWAIT, /* intel_idle "MWAIT 0x20", or ACPI "FFH MWAIT 0x0" */
+		   STATE_ENTRY_IOPORT, /* ACPI "IOPORT 0x414" */
+		   STATE_ENTRY_HALT, /* ACPI HLT, haltpoll, WFI */
+		   STATE_ENTRY_UMWAIT,
+};
+
+struct idle_state {
+	char name[MACHINE_STATE_NAME_MAX];
+	char desc[MACHINE_STATE_DESC_MAX];
+	uint64_t exit_latency_ns;
+	uint64_t target_residency_ns;
+	uint8_t class; /* enum state_class */
+	uint8_t entry; /* enum state_entry */
+	bool default_off;
+};
+
+struct idle_table {
+	uint32_t n;
+	struct idle_state states[MACHINE_STATES_MAX];
+};
+
+#define MACHINE_NO_TABLE UINT16_MAX /* no cpuidle on this CPU, or it is offline */
+#define MACHINE_NO_ID	 UINT16_MAX /* topology number unknown */
+
+struct machine_cpu {
+	uint64_t qos_ns; /* pm_qos_resume_latency_us as it stands; LATENCY_NONE: no constraint */
+	uint64_t
+		qos_prior_ns; /* what others asked for there: equal to qos_ns where nothing is ours */
+	uint16_t disabled; /* bit i: stateI/disable is non-zero as it stands */
+	uint16_t disabled_prior; /* what others had set there */
+	uint16_t table;
+	uint16_t package, die, core, node, llc;
+	bool present;
+	bool online;
+	bool has_qos; /* pm_qos_resume_latency_us exists */
+	bool waitpkg; /* UMWAIT on this CPU */
+};
+
+/* What the running kernel lets the product do beyond sysfs; all false without the module. */
+struct machine_module {
+	bool loaded;
+	bool c0x, irq_window, sti_mwait, haltpoll, broadcast, ioport;
+};
+
+enum machine_virt { VIRT_NONE, VIRT_GUEST };
+
+/* guest_halt_poll_*, in ns; present when the kernel has haltpoll. */
+struct machine_haltpoll {
+	bool present;
+	uint64_t poll_ns, grow_start_ns;
+	uint32_t grow, shrink;
+	bool allow_shrink;
+};
+
+struct machine {
+	uint32_t n_cpus; /* rows in cpus; CPU numbers are below this */
+	struct machine_cpu *cpus;
+	struct idle_table *tables;
+	uint32_t n_tables;
+
+	struct cpuset isolated; /* cpu/isolated: isolcpus= */
+	struct cpuset nohz_full; /* cpu/nohz_full */
+
+	char driver[MACHINE_NAME_MAX]; /* cpuidle/current_driver, "none" */
+	char governor[MACHINE_NAME_MAX]; /* cpuidle/current_governor, "" without cpuidle */
+	char vendor[MACHINE_NAME_MAX]; /* vendor_id of cpuinfo; "" where there is none (arm64) */
+	uint32_t family, model;
+	char *cmdline; /* kernel command line, owned, may be NULL */
+	char *osrelease; /* kernel release, owned, may be NULL */
+
+	bool has_global; /* /dev/cpu_dma_latency exists */
+	uint64_t global_ns; /* its effective value as read */
+	uint64_t global_others_ns; /* what others hold there; LATENCY_NONE when nobody does */
+
+	bool arat; /* the local timer runs in every state */
+	enum machine_virt virt;
+	int8_t c1_demotion; /* cpuidle/intel_c1_demotion: 0, 1, or -1 where the kernel has none */
+	int8_t umwait_c02; /* umwait_control/enable_c02: 0, 1, -1 */
+	uint64_t umwait_max_time; /* umwait_control/max_time in TSC cycles, 0: no limit */
+	struct machine_haltpoll haltpoll;
+	struct machine_module module;
+};
+
+/* Makes room for n CPUs (1..CPU_MAX), everything unknown: absent, no table, no QoS. -ENOMEM, -ERANGE. */
+int machine_new(uint32_t n_cpus, struct machine **ret);
+void machine_free(struct machine *m);
+DEFINE_CLEANUP(struct machine *, machine_freep, machine_free)
+
+/*
+ * Keeps one copy of t and yields its number; class and entry of each state are filled in here from
+ * name, desc and latency. -ENOSPC after MACHINE_TABLES_MAX distinct tables, -ENOMEM.
+ */
+int machine_intern_table(struct machine *m, const struct idle_table *t, uint16_t *ret);
+
+/* The table of a CPU, NULL where it has none. */
+const struct idle_table *machine_table(const struct machine *m, uint32_t cpu);
+
+/* Decides class and entry method of a state by name and desc ("MWAIT 0x20", "ACPI IOPORT 0x414"). */
+void machine_classify(struct idle_state *state, uint32_t index);
+
+/* "poll", "c0x", "halt", "core-off", "package-off"; and back (-EINVAL). */
+const char *machine_class_name(enum state_class class);
+int machine_class_from_name(const char *name, enum state_class *ret);
+
+/* "FFH"-style words for explain: "MWAIT", "IOPORT", "HALT", "POLL", "UMWAIT", "unknown". */
+const char *machine_entry_name(enum state_entry entry);
+
+/*
+ * Does a word of DisableStates=/EnableStates= mean this state? Words are names as the kernel spells
+ * them in any case, classes, and the alias C0 for POLL.
+ */
+bool machine_state_matches(const struct idle_state *state, const char *word);
+
+/*
+ * Value of a parameter on the kernel command line, the last one given ("idle", "processor.max_cstate"):
+ * copied into buf. -ENOENT when it is not there, -ENOBUFS. A bare word yields "".
+ */
+int machine_cmdline_get(const struct machine *m, const char *key, char *buf, size_t size);
+
+#endif

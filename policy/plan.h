@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef CPUIDLED_PLAN_H
+#define CPUIDLED_PLAN_H
+
+#include "machine.h"
+#include "policy.h"
+
+/*
+ * policy x machine -> plan: what every CPU gets, and why. Equal CPUs share one row, so that the plan
+ * of a host with 8192 CPUs is as small as its variety. Pure: same inputs, same plan.
+ *
+ * The rules:
+ *  - A limit L keeps state E when E <= L, in ns, from the CPU's own table, never by index or model.
+ *  - L == 0 keeps state 0 alone, whatever other states claim (the governors do just that). The per-CPU
+ *    file counts whole microseconds, so a limit below 1 us is set as zero there.
+ *  - A state that is off by default (default_status) stays off unless EnableStates= names it; one that
+ *    others disabled stays off always. What the limit forbids, EnableStates= does not bring back.
+ *  - The strictest limit of all demands wins. Modes, EnableStates= and the row's profile come from the
+ *    demand with the highest Priority=, then the fewest CPUs, then the first name; DisableStates= of
+ *    all demands add up. DefaultProfile= speaks only for CPUs in no group.
+ *  - Limits of others (the CPU's own PM QoS file, /dev/cpu_dma_latency) are added to, never overwritten.
+ */
+enum limit_source {
+	LIMIT_NONE, /* nobody limits */
+	LIMIT_POLICY, /* a profile, see limit_demand */
+	LIMIT_GLOBAL_POLICY, /* [Daemon] GlobalLatencyLimit= */
+	LIMIT_CPU_QOS, /* others, in the CPU's pm_qos_resume_latency_us */
+	LIMIT_GLOBAL_OTHERS, /* others, on /dev/cpu_dma_latency */
+};
+
+enum state_reason {
+	STATE_ON_NO_LIMIT,
+	STATE_ON_WITHIN_LIMIT,
+	STATE_ON_NAMED, /* default-off, switched on by EnableStates= */
+	STATE_ON_FIRST, /* state 0: there is always one */
+	STATE_OFF_OVER_LIMIT, /* exit latency > effective limit */
+	STATE_OFF_ZERO_LIMIT, /* limit 0 leaves state 0 alone */
+	STATE_OFF_BY_POLICY, /* DisableStates= */
+	STATE_OFF_BY_DEFAULT, /* default_status=disabled, not named */
+	STATE_OFF_BY_OTHERS, /* disable was set before us */
+};
+
+struct plan_state {
+	bool enabled;
+	uint8_t reason; /* enum state_reason */
+};
+
+enum plan_mode { MODE_C0, MODE_C1_INTERRUPTS, MODE_HALTPOLL, MODE_BROADCAST, MODE_IOPORT, MODE_N };
+
+/* Values a mode can have in a plan; which ones fit which mode follows from policy.h. */
+enum mode_value {
+	MODE_OFF, /* C0, haltpoll: off */
+	MODE_NATIVE, /* the kernel's own way */
+	MODE_C0_POLL_1,
+	MODE_C0_POLL_2, /* C0.1 / C0.2 in POLL's place */
+	MODE_C0_STATE_1,
+	MODE_C0_STATE_2, /* own row between POLL and C1 */
+	MODE_WINDOW,
+	MODE_STI_MWAIT,
+	MODE_HALTPOLL_ON, /* with haltpoll_ns */
+	MODE_AUTO,
+	MODE_AVOID,
+	MODE_DIRECT,
+};
+
+enum mode_reason {
+	MODE_AS_ASKED,
+	MODE_NOT_NEEDED, /* auto found no use for it on this CPU */
+	MODE_NO_MODULE, /* needs cpuidle_policy.ko, which is not loaded */
+	MODE_MODULE_LACKS, /* the loaded module cannot do it here */
+	MODE_NO_WAITPKG, /* the CPU has no UMWAIT */
+	MODE_GUEST, /* in a guest only when named */
+	MODE_NOT_GUEST, /* haltpoll on bare metal */
+	MODE_LIMIT_TOO_SHORT, /* limit below 200 ns, or ZeroLatency=poll at limit 0 */
+	MODE_NO_STATE, /* no state it could act on */
+	MODE_UNSAFE, /* Broadcast=off without ARAT: timers would be lost */
+	MODE_HARMLESS, /* Broadcast=off with ARAT: the kernel already does it */
+	MODE_OFFLINE,
+};
+
+struct plan_mode_cell {
+	uint8_t requested; /* enum mode_value as the profile says; auto stays auto */
+	uint8_t wanted; /* what the rules make of it on this CPU, were everything there */
+	uint8_t effective; /* what is set */
+	uint8_t reason; /* enum mode_reason, for effective */
+};
+
+/* One party that wants something of a CPU. */
+struct plan_demand {
+	uint32_t group; /* index in policy, UINT32_MAX: DefaultProfile= */
+	uint32_t profile; /* index in policy */
+	bool wins_limit;
+	bool wins_modes;
+};
+
+struct plan_row {
+	uint16_t table; /* machine table, MACHINE_NO_TABLE */
+	bool online, has_qos;
+	uint32_t profile; /* index in policy: the one whose modes hold */
+	uint32_t demands, n_demands; /* slice of plan.demands */
+
+	uint64_t policy_limit_ns; /* strictest demand of the policy, GlobalLatencyLimit= included */
+	uint64_t cpu_others_ns; /* others, in the CPU's own file */
+	uint64_t global_others_ns; /* others, on /dev/cpu_dma_latency */
+	uint64_t limit_ns; /* the strictest of all: what the CPU has */
+	uint8_t limit_source; /* enum limit_source of limit_ns */
+	uint32_t limit_profile; /* for LIMIT_POLICY */
+
+	struct plan_state states[MACHINE_STATES_MAX];
+	struct plan_mode_cell modes[MODE_N];
+	uint64_t haltpoll_ns; /* ceiling for MODE_HALTPOLL_ON; HALTPOLL_AUTO */
+
+	/* What apply has to put there. */
+	bool sets_qos; /* our limit is needed in the CPU's file */
+	uint64_t qos_ns; /* value that file shall have: ours, or what others put there */
+	uint16_t disable_mask; /* bit i: stateI/disable shall be 1 */
+	uint16_t
+		disable_care; /* bit i: that file is ours to keep at disable_mask; others untouched */
+
+	uint32_t n_cpus; /* CPUs with this row */
+	bool only_poll; /* no online state but POLL is left: the CPU spins */
+};
+
+struct plan {
+	uint32_t n_cpus;
+	uint16_t *row_of; /* per CPU; PLAN_NO_ROW for absent CPUs */
+	struct plan_row *rows;
+	uint32_t n_rows;
+	struct plan_demand *demands;
+	uint32_t n_demands;
+	bool sets_global; /* our limit is held on /dev/cpu_dma_latency */
+	uint64_t global_ns;
+};
+
+#define PLAN_NO_ROW UINT16_MAX
+
+/*
+ * Resolves. Warnings and hints about this host (CPUs that will spin, ladder, unknown state names, ties)
+ * become diagnostics grouped by CPU range. -ENOMEM; nothing else fails.
+ */
+int plan_resolve(const struct policy *policy, const struct machine *machine,
+		 struct diag_list *diags, struct plan **ret);
+void plan_free(struct plan *plan);
+DEFINE_CLEANUP(struct plan *, plan_freep, plan_free)
+
+/* The row of a CPU, NULL for an absent one. */
+const struct plan_row *plan_row_of(const struct plan *plan, uint32_t cpu);
+
+/* The CPUs of row i; ret is initialised here. -ENOMEM. */
+int plan_row_cpus(const struct plan *plan, uint32_t row, struct cpuset *ret);
+
+/* "c0", "c1_interrupts", "haltpoll", "broadcast", "ioport". */
+const char *plan_mode_name(enum plan_mode mode);
+/* "off", "native", "c0.2-poll", "window" ... */
+const char *plan_mode_value_name(enum mode_value value);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef CPUIDLED_POLICY_H
+#define CPUIDLED_POLICY_H
+
+#include "diag.h"
+#include "selector.h"
+#include "units.h"
+
+/*
+ * What the operator wrote, typed. Built from any number of texts in order (policy_add_text), then
+ * finished once (policy_finish: bases resolved, references checked). Const from there on.
+ * schema.c has the row of every key; nothing else spells one.
+ */
+#define POLICY_NAME_MAX	     40U
+#define POLICY_PROFILES_MAX  128U
+#define POLICY_GROUPS_MAX    128U
+#define POLICY_WORKLOADS_MAX 256U
+#define POLICY_BASE_DEPTH    16U
+#define POLICY_WORDS_MAX     32U /* words of one state list */
+
+enum c0_mode { C0_OFF, C0_POLL, C0_STATE, C0_AUTO };
+enum c0_depth { C0_DEPTH_1, C0_DEPTH_2 };
+enum zero_latency { ZERO_LATENCY_POLL, ZERO_LATENCY_C0 };
+enum c1_interrupts { C1_NATIVE, C1_WINDOW, C1_STI_MWAIT, C1_AUTO };
+enum broadcast_mode { BROADCAST_AUTO, BROADCAST_AVOID, BROADCAST_OFF };
+enum ioport_mode { IOPORT_NATIVE, IOPORT_DIRECT, IOPORT_AUTO };
+enum foreign_write { FOREIGN_YIELD, FOREIGN_REASSERT, FOREIGN_ALERT };
+
+/* HaltPoll= : HALTPOLL_OFF, HALTPOLL_AUTO or a ceiling in ns. */
+#define HALTPOLL_OFF  UINT64_C(0)
+#define HALTPOLL_AUTO UINT64_MAX
+
+/* A list of words, each owned. Zero-initialised is empty. */
+struct words {
+	char **v;
+	uint32_t n;
+};
+
+/* The keys of a profile. "Was it given?" is a bit (schema_row.bit), never a magic value. */
+struct settings {
+	uint32_t given;
+	uint64_t latency_limit_ns;
+	uint64_t haltpoll_ns;
+	uint8_t c0; /* enum c0_mode */
+	uint8_t c0_depth; /* enum c0_depth */
+	uint8_t zero_latency; /* enum zero_latency */
+	uint8_t c1_interrupts; /* enum c1_interrupts */
+	uint8_t broadcast; /* enum broadcast_mode */
+	uint8_t ioport; /* enum ioport_mode */
+	struct words disable_states;
+	struct words enable_states;
+};
+
+struct profile {
+	char *name;
+	char *description; /* Description=, may be NULL */
+	char *base; /* Base=, NULL: the built-in defaults */
+	const char *file; /* where the section last stood; borrowed from the policy */
+	uint32_t line;
+	struct settings own; /* what its section says */
+	struct settings resolved; /* own over base over defaults; filled by policy_finish() */
+	uint32_t n_disable_lines; /* location of the list keys, for diagnostics about states */
+	uint32_t disable_line, enable_line, limit_line;
+};
+
+struct group {
+	char *name;
+	struct selector *cpus; /* CPUs= */
+	char *profile_name; /* Profile= */
+	int32_t priority; /* Priority=, higher wins modes */
+	const char *file;
+	uint32_t line, cpus_line, profile_line;
+	uint32_t profile; /* index, filled by policy_finish() */
+};
+
+enum workload_kind { WORKLOAD_UNIT, WORKLOAD_SLICE, WORKLOAD_CGROUP, WORKLOAD_CONTAINER };
+
+struct workload {
+	char *name;
+	enum workload_kind kind;
+	char *match; /* unit or slice name, cgroup glob, container id */
+	char *profile_name;
+	int32_t priority;
+	const char *file;
+	uint32_t line, match_line, profile_line;
+	uint32_t profile;
+	uint32_t n_matches; /* how many of Unit= Slice= Cgroup= Container= were given */
+};
+
+struct policy {
+	char *default_profile_name; /* [Daemon] DefaultProfile= */
+	const char *default_profile_file;
+	uint32_t default_profile_line;
+	uint32_t default_profile; /* index, filled by policy_finish() */
+	uint8_t on_foreign_write; /* [Daemon] OnForeignWrite=, enum foreign_write */
+	uint64_t global_limit_ns; /* [Daemon] GlobalLatencyLimit=: held on /dev/cpu_dma_latency */
+
+	struct profile *profiles;
+	uint32_t n_profiles;
+	struct group *groups;
+	uint32_t n_groups;
+	struct workload *workloads;
+	uint32_t n_workloads;
+
+	char **files; /* names of the texts it was built from, in order; owned */
+	uint32_t n_files;
+};
+
+/* An empty policy at the schema's defaults. -ENOMEM. */
+int policy_new(struct policy **ret);
+void policy_free(struct policy *p);
+DEFINE_CLEANUP(struct policy *, policy_freep, policy_free)
+
+/*
+ * Adds one text. Later texts win key by key; list keys append, an empty value resets. Everything wrong
+ * becomes a diagnostic. Returns 0 or -ENOMEM; the policy may only be used if no error was found.
+ */
+int policy_add_text(struct policy *p, const char *file, const char *bytes, size_t n,
+		    struct diag_list *diags);
+
+/* Resolves bases and references, finds contradictions that need no machine. Returns 0 or -ENOMEM. */
+int policy_finish(struct policy *p, struct diag_list *diags);
+
+/* Finds by name; NULL when there is none. */
+const struct profile *policy_profile(const struct policy *p, const char *name);
+
+/* What of a machine its selectors look at: or-ed enum selector_needs. */
+unsigned policy_needs(const struct policy *p);
+
+/* Are both the same for a CPU (names, settings, groups, workloads)? Locations do not count. */
+bool policy_equal(const struct policy *a, const struct policy *b);
+
+/* Back to text that policy_add_text() reads into an equal policy. NULL when out of memory; owned. */
+char *policy_format(const struct policy *p);
+
+void settings_done(struct settings *s);
+
+#endif
