@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "manager.h"
+
+int main(void)
+{
+	return 0;
+}
