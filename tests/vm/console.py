@@ -1,0 +1,310 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs an emulator, reads the guest's console from it, and judges what the guest says.
+
+console.py [options] -- COMMAND...
+
+The console is the emulator's standard input and output, or, where COMMAND contains @PORT@, a TCP
+connection that the emulator opens to that port of this machine.
+
+Verdict: TAP lines (ok N - …, not ok, # SKIP, 1..N), no kernel splat, a whole plan, and the line
+"# guest done" before the time is over. Exit 0: all of it; 1: not; 2: the emulator did not start.
+"""
+import argparse
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+DONE = "# guest done"
+STAMP = re.compile(r"\[ *\d+\.\d{6}\]")
+SPLAT = re.compile(
+    r"WARNING:|BUG:|\bBUG at\b|Oops|general protection|invalid opcode|Kernel panic|Call Trace:"
+    r"|cut here|self-detected stall|detected stalls|rcu.*stall|soft lockup|hard LOCKUP"
+    r"|INFO: task .* blocked|possible (circular|recursive|irq)|inconsistent lock state"
+    r"|suspicious RCU|RCU used illegally|scheduling while atomic|sleeping function called"
+    r"|bad: scheduling from the idle|UBSAN:|KASAN:|KCSAN:|KFENCE:|ODEBUG:|DEBUG_LOCKS_WARN"
+    r"|refcount_t:|list_(add|del) corruption|unchecked MSR access|unable to handle"
+    r"|cannot create duplicate|Attempted to kill init"
+)
+PANIC = re.compile(r"Kernel panic|Attempted to kill init|---\[ end Kernel panic")
+# /proc/sys/kernel/tainted: bad page, died, warned, locked up. Out-of-tree and unsigned modules
+# taint as well, and are what is tested here.
+TAINT = {5: "bad page", 7: "oops", 9: "warning", 14: "soft lockup"}
+AFTER_PANIC = 3.0  # for the trace that follows
+AFTER_DONE = 20.0  # for init's word on the kernel's taint; a guest that is off by then is fine
+ESCAPE = b"\x1d"  # Ctrl-]
+
+
+class Lines:
+    """Cuts the byte stream into lines, and mends lines that a kernel message was put into: the
+    kernel writes to the serial port at any moment, also between two characters of a program."""
+
+    def __init__(self):
+        self.rest = b""
+        self.held = ""
+
+    def feed(self, data):
+        *whole, self.rest = (self.rest + data).split(b"\n")
+        for raw in whole:
+            yield from self.line(raw.decode("utf-8", "replace").strip("\r").replace("\r", ""))
+
+    def line(self, text):
+        stamp = STAMP.search(text)
+        if stamp and (self.held or text[: stamp.start()].strip()):
+            self.held += text[: stamp.start()]
+            yield text[stamp.start() :]
+        elif stamp:
+            yield text[stamp.start() :]
+        else:
+            text, self.held = self.held + text, ""
+            yield text
+
+    def end(self):
+        for text in (self.held, self.rest.decode("utf-8", "replace").strip()):
+            if text:
+                yield text
+
+
+class Verdict:
+    def __init__(self):
+        self.passed = self.skipped = 0
+        self.failed = []
+        self.wrong = []  # what is wrong with the guest rather than with a test of it
+        self.plan = None
+        self.done = False
+        self.tainted = False
+        self.panicked = False
+        self.splats = 0
+
+    def line(self, text):
+        if STAMP.match(text):
+            if SPLAT.search(text):
+                self.splats += 1
+                if self.splats == 1:
+                    self.wrong.append("kernel: " + STAMP.sub("", text, count=1).strip())
+            self.panicked = self.panicked or bool(PANIC.search(text))
+            return
+        tap = re.match(r"(not )?ok\b *(\d+)? *(?:- *)?([^#]*)(# *(SKIP|TODO)\b.*)?", text, re.I)
+        if tap and text.startswith(("ok", "not ok")):
+            directive = (tap.group(5) or "").upper()
+            if directive == "SKIP" and not tap.group(1):
+                self.skipped += 1
+            elif tap.group(1) and directive != "TODO":
+                self.failed.append(text)
+            else:
+                self.passed += 1
+            return
+        plan = re.match(r"1\.\.(\d+)\b", text)
+        if plan:
+            if self.plan is not None:
+                self.wrong.append("a second plan: " + text)
+            self.plan = int(plan.group(1))
+        elif text.startswith("Bail out!"):
+            self.wrong.append(text)
+        elif text.startswith("# guest tainted "):
+            self.tainted = True
+            bits = int(text.split()[3])
+            names = [name for bit, name in TAINT.items() if bits >> bit & 1]
+            if names and not self.splats:
+                self.wrong.append("the kernel is tainted: " + ", ".join(names))
+        elif text.strip() == DONE:
+            self.done = True
+
+    def close(self, how):
+        if self.panicked:
+            pass  # told already; what is missing follows from it
+        elif not self.done:
+            self.wrong.append(how)
+        elif self.plan is None:
+            self.wrong.append("the guest ended without a plan (1..N)")
+        seen = self.passed + self.skipped + len(self.failed)
+        if self.done and self.plan is not None and seen != self.plan:
+            self.wrong.append("planned %d tests, saw %d" % (self.plan, seen))
+        if self.plan == 0 and self.done and not seen:
+            self.skipped = 1
+        if self.splats > 1:
+            self.wrong[0] += " (and %d more such lines)" % (self.splats - 1)
+
+
+class Guest:
+    """The emulator as a process and a two-way stream of bytes."""
+
+    def __init__(self, command, log):
+        self.listener = self.link = None
+        if any("@PORT@" in word for word in command):
+            self.listener = socket.create_server(("127.0.0.1", 0))
+            port = str(self.listener.getsockname()[1])
+            command = [word.replace("@PORT@", port) for word in command]
+        pipe = subprocess.DEVNULL if self.listener else subprocess.PIPE
+        self.process = subprocess.Popen(
+            command, stdin=pipe, stdout=log if self.listener else pipe, stderr=log,
+            bufsize=0, start_new_session=True,
+        )
+
+    def fileno(self):
+        if self.listener:
+            return (self.link or self.listener).fileno()
+        return self.process.stdout.fileno()
+
+    def read(self):
+        """Bytes from the guest; None at the end."""
+        if self.listener and not self.link:
+            self.link = self.listener.accept()[0]
+            return b""
+        try:
+            return os.read(self.fileno(), 65536) or None
+        except ConnectionError:
+            return None
+
+    def write(self, data):
+        if self.listener:
+            if self.link:
+                self.link.sendall(data)
+        else:
+            self.process.stdin.write(data)
+
+    def running(self):
+        return self.process.poll() is None
+
+    def stop(self):
+        if self.running():
+            self.process.kill()
+        self.process.wait()
+
+
+def relay(guest):
+    """The guest's console on this terminal, until the guest ends or Ctrl-] is pressed."""
+    import termios
+    import tty
+
+    terminal = sys.stdin.isatty()
+    saved = termios.tcgetattr(0) if terminal else None
+    sources = [guest, 0]
+    try:
+        if terminal:
+            tty.setraw(0)
+        while True:
+            ready = select.select(sources, [], [], 1)[0]
+            if guest in ready:
+                data = guest.read()
+                if data is None:
+                    break
+                os.write(1, data)
+            elif not guest.running():
+                break
+            if 0 in ready:
+                data = os.read(0, 4096)
+                if ESCAPE in data:
+                    break
+                if data:
+                    guest.write(data)
+                else:
+                    sources = [guest]
+    finally:
+        if terminal:
+            termios.tcsetattr(0, termios.TCSADRAIN, saved)
+        guest.stop()
+    return 0
+
+
+def watch(guest, console, seconds, verbose):
+    """Reads to the guest's last line, its end, or its time's end; returns the verdict and why."""
+    verdict, lines = Verdict(), Lines()
+    end = time.monotonic() + seconds
+    how = "the guest hung: not done after %d seconds" % seconds
+    ending = False
+    while not (verdict.done and verdict.tainted):
+        if not ending and (verdict.panicked or verdict.done):
+            ending = True
+            end = time.monotonic() + (AFTER_PANIC if verdict.panicked else AFTER_DONE)
+        left = end - time.monotonic()
+        if left <= 0:
+            break
+        if not select.select([guest], [], [], min(left, 0.5))[0]:
+            if not guest.running():
+                how = "the emulator ended (status %d) before the guest was done" % (
+                    guest.process.returncode
+                )
+                break
+            continue
+        data = guest.read()
+        if data is None:
+            guest.process.wait()
+            how = "the emulator ended (status %d) before the guest was done" % (
+                guest.process.returncode
+            )
+            break
+        console.write(data)
+        for text in lines.feed(data):
+            verdict.line(text)
+            if verbose:
+                print("  " + text, flush=True)
+    for text in lines.end():
+        verdict.line(text)
+    verdict.close(how)
+    return verdict
+
+
+def tail(path, count):
+    with open(path, "rb") as file:
+        lines = file.read().decode("utf-8", "replace").replace("\r", "").splitlines()
+    return lines[-count:]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--name", required=True)
+    parser.add_argument("--log", required=True, help="the console goes here")
+    parser.add_argument("--emulator-log", required=True, help="what the emulator itself says")
+    parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--tail", type=int, default=60, help="lines shown of a failed guest")
+    parser.add_argument("--interactive", action="store_true")
+    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("command", nargs="+")
+    args = parser.parse_args()
+
+    begin = time.monotonic()
+    with open(args.emulator_log, "wb") as log:
+        try:
+            guest = Guest(args.command, log)
+        except OSError as error:
+            print("%s: %s" % (args.name, error), file=sys.stderr)
+            return 2
+    if args.interactive:
+        return relay(guest)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        with open(args.log, "wb", 0) as console:
+            verdict = watch(guest, console, args.seconds, args.verbose)
+    finally:
+        guest.stop()
+
+    bad = verdict.failed or verdict.wrong
+    if bad:
+        print("---- %s: the end of its console (%s)" % (args.name, args.log))
+        for text in tail(args.log, args.tail):
+            print("  " + text)
+        for text in tail(args.emulator_log, 5):
+            print("  emulator: " + text)
+        print("----")
+        for text in verdict.failed:
+            print("%s: %s" % (args.name, text))
+        for text in verdict.wrong:
+            print("%s: %s" % (args.name, text))
+    print("# %s: %.0f s" % (args.name, time.monotonic() - begin))
+    # what is wrong with the guest itself counts as one failure, so that no reader of the totals
+    # takes a guest that died early for a good one
+    print(
+        "%d passed, %d failed, %d skipped"
+        % (verdict.passed, len(verdict.failed) + bool(verdict.wrong), verdict.skipped)
+    )
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Writes a cpio archive (newc) as the kernel's initial RAM file system wants it.
+
+initramfs.py OUT [--add SRC:DST | --program SRC:DST | --link TARGET:DST | --node PATH:MAJOR:MINOR]...
+
+--add takes a file, or a folder with all below it (DST / lays it over the root). --program also
+takes along the shared libraries that the program needs here. Made without cpio(1), because that
+reads owners and device nodes from the disk, and so needs root for them. Everything belongs to
+root and is dated 0: the same input gives the same bytes, which the deterministic guests need.
+"""
+import argparse
+import os
+import stat
+import subprocess
+import sys
+
+
+class Archive:
+    def __init__(self, out):
+        self.out = out
+        self.size = 0
+        self.inode = 0
+        self.folders = set()
+
+    def write(self, data):
+        self.out.write(data)
+        self.size += len(data)
+
+    def pad(self):
+        self.write(bytes(-self.size % 4))
+
+    def entry(self, name, mode, data=b"", major=0, minor=0):
+        self.inode += 1
+        raw = name.encode() + b"\0"
+        fields = (self.inode, mode, 0, 0, 1, 0, len(data), 0, 0, major, minor, len(raw), 0)
+        self.write(b"070701" + b"".join(b"%08x" % field for field in fields) + raw)
+        self.pad()
+        self.write(data)
+        self.pad()
+
+    def folder(self, name, mode=0o755):
+        name = name.strip("/")
+        if name in self.folders or not name:
+            return
+        self.folder(os.path.dirname(name))
+        self.folders.add(name)
+        self.entry(name, stat.S_IFDIR | mode)
+
+    def file(self, source, name):
+        name = name.strip("/")
+        info = os.lstat(source)
+        if stat.S_ISDIR(info.st_mode):
+            self.folder(name, stat.S_IMODE(info.st_mode))
+            for child in sorted(os.listdir(source)):
+                self.file(os.path.join(source, child), name + "/" + child)
+            return
+        self.folder(os.path.dirname(name))
+        if stat.S_ISLNK(info.st_mode):
+            self.entry(name, stat.S_IFLNK | 0o777, os.readlink(source).encode())
+        elif stat.S_ISREG(info.st_mode):
+            with open(source, "rb") as file:
+                self.entry(name, stat.S_IFREG | stat.S_IMODE(info.st_mode), file.read())
+        elif stat.S_ISCHR(info.st_mode) or stat.S_ISBLK(info.st_mode):
+            self.entry(name, info.st_mode, b"", os.major(info.st_rdev), os.minor(info.st_rdev))
+
+    def program(self, source, name):
+        self.file(os.path.realpath(source), name)
+        listing = subprocess.run(["ldd", source], stdout=subprocess.PIPE, check=True, text=True)
+        for line in listing.stdout.splitlines():
+            words = line.split()
+            path = words[2] if "=>" in words else words[0]
+            if not path.startswith("/"):
+                if path == "not":
+                    sys.exit("initramfs.py: %s needs %s, which is not here" % (source, words[0]))
+                continue
+            self.file(os.path.realpath(path), path)
+
+
+def pair(text):
+    source, colon, name = text.rpartition(":")
+    if not colon or not source or not name:
+        sys.exit("initramfs.py: '%s' is not SRC:DST" % text)
+    return source, name
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("out")
+    for option in ("add", "program", "link", "node"):
+        parser.add_argument(
+            "--" + option, dest="parts", action="append", default=[],
+            type=lambda text, option=option: (option, text),
+        )
+    args = parser.parse_args()
+    with open(args.out, "wb") as out:
+        archive = Archive(out)
+        for kind, text in args.parts:
+            if kind == "node":
+                name, major, minor = text.split(":")
+                archive.folder(os.path.dirname(name))
+                archive.entry(
+                    name.strip("/"), stat.S_IFCHR | 0o600, b"", int(major), int(minor)
+                )
+                continue
+            source, name = pair(text)
+            if kind == "add":
+                archive.file(source, name)
+            elif kind == "program":
+                archive.program(source, name)
+            else:
+                archive.folder(os.path.dirname(name.strip("/")))
+                archive.entry(name.strip("/"), stat.S_IFLNK | 0o777, source.encode())
+        archive.entry("TRAILER!!!", 0)
+        # archives are concatenated: the kernel skips zeros up to the next one
+        archive.write(bytes(-archive.size % 512))
+
+
+if __name__ == "__main__":
+    main()
