@@ -3,7 +3,8 @@
 """The Linux x86 boot image (Documentation/arch/x86/boot.rst), taken apart.
 
 bzimage.py vmlinux BZIMAGE OUT                   the unpacked ELF kernel
-bzimage.py bochs BZIMAGE INITRD STUB DIR CMDLINE setup.img and kernel.img for Bochs' RAM images
+bzimage.py bochs BZIMAGE INITRD STUB ROM DIR CMDLINE
+    DIR/setup.img and DIR/kernel.img for Bochs' RAM images, and DIR/optrom.bin with its checksum
 """
 import lzma
 import os
@@ -15,6 +16,7 @@ STUB_AT = 0x100000  # where kernel.img is laid, and hdr.code32_start
 SETUP_AT = 0x90000  # where setup.img is laid
 CMDLINE_AT = 0x9D000
 INITRD_AT = 0x5000000
+INITRD_END = 0x8000000 - 0x200000  # MEMORY_TOP in stub.asm, less what the kernel puts at its end
 # mov eax, 0x01000000 in stub.asm: the one place that names the kernel's entry
 ENTRY_INSN = b"\xb8\x00\x00\x00\x01"
 PT_LOAD = 1
@@ -62,7 +64,7 @@ def loads(elf):
             yield paddr, elf[offset : offset + filesz], memsz
 
 
-def bochs(image, initrd, stub, directory, cmdline):
+def bochs(image, initrd, stub, rom, directory, cmdline):
     """setup.img: the real-mode part with its header filled in as a boot loader would.
     kernel.img: the stub, the kernel's segments where they belong, the initial RAM disk."""
     elf = vmlinux(image)
@@ -75,8 +77,10 @@ def bochs(image, initrd, stub, directory, cmdline):
         if len(memory) < at + len(data):
             memory.extend(bytes(at + len(data) - len(memory)))
         memory[at : at + len(data)] = data
-    if STUB_AT + max(p - STUB_AT + m for p, _, m in loads(elf)) > INITRD_AT:
+    if max(paddr + size for paddr, _, size in loads(elf)) > INITRD_AT:
         die("the kernel reaches into the initial RAM disk")
+    if INITRD_AT + len(initrd) > INITRD_END:
+        die("the initial RAM disk is too large: %d bytes" % len(initrd))
     memory.extend(bytes(INITRD_AT - STUB_AT - len(memory)))
     memory.extend(initrd)
 
@@ -95,18 +99,18 @@ def bochs(image, initrd, stub, directory, cmdline):
     put(0x21C, "<I", len(initrd))
     put(0x224, "<H", 0xC000 - 0x200)  # heap_end_ptr
     put(0x228, "<I", CMDLINE_AT)
-    for name, data in (("setup.img", setup), ("kernel.img", memory)):
+    rom = rom[:-1] + bytes([-sum(rom[:-1]) & 0xFF])
+    for name, data in (("setup.img", setup), ("kernel.img", memory), ("optrom.bin", rom)):
         with open(os.path.join(directory, name), "wb") as file:
             file.write(data)
-    return INITRD_AT + len(initrd)
 
 
 def main(args):
     if len(args) == 3 and args[0] == "vmlinux":
         with open(args[2], "wb") as file:
             file.write(vmlinux(read(args[1])))
-    elif len(args) == 6 and args[0] == "bochs":
-        bochs(read(args[1]), read(args[2]), read(args[3]), args[4], args[5])
+    elif len(args) == 7 and args[0] == "bochs":
+        bochs(*(read(path) for path in args[1:5]), args[5], args[6])
     else:
         die("usage: see the head of this file")
 

@@ -55,8 +55,13 @@ class Lines:
 
     def line(self, text):
         stamp = STAMP.search(text)
-        if stamp and (self.held or text[: stamp.start()].strip()):
-            self.held += text[: stamp.start()]
+        before = text[: stamp.start()] if stamp else ""
+        # A diagnostic may quote the kernel's log, so its rest is not waited for.
+        if before.startswith("#") and not before.startswith("# guest"):
+            yield before
+            yield text[stamp.start() :]
+        elif before:
+            self.held += before
             yield text[stamp.start() :]
         elif stamp:
             yield text[stamp.start() :]
