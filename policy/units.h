@@ -15,8 +15,11 @@
 #define NSEC_PER_USEC UINT64_C(1000)
 #define NSEC_PER_MSEC UINT64_C(1000000)
 #define NSEC_PER_SEC  UINT64_C(1000000000)
-/* What the kernel itself calls "no request" in /dev/cpu_dma_latency: 2000 s. */
-#define LATENCY_MAX_NS (UINT64_C(2000) * NSEC_PER_SEC)
+/*
+ * The longest limit there is: what pm_qos_resume_latency_us takes at most (INT32_MAX itself means "no
+ * constraint" inside the kernel), so that every value found there can be written down and read again.
+ */
+#define LATENCY_MAX_NS (UINT64_C(2147483646) * NSEC_PER_USEC)
 /* Enough for every text units_format_latency() makes, with its NUL. */
 #define LATENCY_TEXT_MAX 32
 
