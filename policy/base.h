@@ -70,6 +70,11 @@ static inline bool streq(const char *a, const char *b)
  * Numbers are parsed in units.c alone and text is bounded by its buffer: the compiler refuses the
  * rest. Headers of libraries that mention one of these names are included before this file.
  */
+#undef sprintf /* macros of glibc under clang and _FORTIFY_SOURCE */
+#undef vsprintf
+#undef strcpy
+#undef strcat
+#undef gets
 #pragma GCC poison atoi atol atoll strtol strtoul strtoll strtoull strtod
 #pragma GCC poison sprintf vsprintf strcpy strcat strtok gets
 
