@@ -26,13 +26,50 @@ struct manager_options {
 	bool no_bus; /* neither system bus nor private socket */
 };
 
-struct manager;
+/* Exit statuses of the daemon (man 8 cpuidled). */
+enum manager_exit {
+	MANAGER_EXIT_OK = 0,
+	MANAGER_EXIT_FAILED = 1,
+	MANAGER_EXIT_USAGE = 2,
+	MANAGER_EXIT_REFUSED = 3, /* the policy has errors, or the host is not as asked */
+	MANAGER_EXIT_UNAVAILABLE = 4, /* cannot run here: another one does, or there are no CPUs */
+};
 
+/*
+ * What the layer above (the bus) wants to be told; wired by main. Called from the loop, after the state
+ * they speak of stands. Each may be NULL.
+ */
+struct manager_hooks {
+	/* One decision that reached a CPU or was made about a foreign write: signal Changed. */
+	void (*changed)(void *data, const char *what, const char *detail);
+	/* State, generation, policy files, last error or the count of foreign writes moved. */
+	void (*properties)(void *data);
+};
+
+struct manager;
+struct sd_event;
+
+/* o and its strings stay the caller's and must outlive the manager. -ENOMEM. */
 int manager_new(const struct manager_options *o, struct manager **ret);
 void manager_free(struct manager *m);
+void manager_set_hooks(struct manager *m, const struct manager_hooks *hooks, void *data);
 
-/* Starts, serves until SIGTERM/SIGINT, restores. Returns the exit status of the process. */
+/*
+ * In this order: manager_start() takes the lock, reads, applies once and watches; manager_main() says
+ * READY=1, serves until SIGTERM or SIGINT and restores; manager_once() does without loop and restore.
+ * All return the exit status of the process; after a failed start nothing of ours stands.
+ */
+int manager_start(struct manager *m);
 int manager_main(struct manager *m);
+int manager_once(struct manager *m);
+
+/* --restore: puts back what a dead predecessor left, and nothing else. */
+int manager_restore(struct manager *m);
+/* --check: reads the policy, resolves it on this host and prints what was found. */
+int manager_check(struct manager *m);
+
+struct sd_event *manager_event(const struct manager *m); /* borrowed; NULL before manager_start() */
+const char *manager_root(const struct manager *m); /* "/" or the recorded tree */
 
 enum manager_state manager_state(const struct manager *m);
 const char *manager_state_name(enum manager_state state);

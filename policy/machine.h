@@ -51,6 +51,9 @@ struct idle_table {
 	struct idle_state states[MACHINE_STATES_MAX];
 };
 
+/* Bit of a CPU's own file in machine_cpu.left and .cut; bits 0..9 are stateI/disable. */
+#define MACHINE_BIT_QOS 15U
+
 #define MACHINE_NO_TABLE UINT16_MAX /* no cpuidle on this CPU, or it is offline */
 #define MACHINE_NO_ID	 UINT16_MAX /* topology number unknown */
 
@@ -60,6 +63,9 @@ struct machine_cpu {
 		qos_prior_ns; /* what others asked for there: equal to qos_ns where nothing is ours */
 	uint16_t disabled; /* bit i: stateI/disable is non-zero as it stands */
 	uint16_t disabled_prior; /* what others had set there */
+	uint16_t
+		left; /* files left to others after a foreign write (OnForeignWrite=): the plan sets none */
+	uint16_t cut; /* files empty when read, which the kernel never shows: a write cut short */
 	uint16_t table;
 	uint16_t package, die, core, node, llc;
 	bool present;
