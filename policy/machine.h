@@ -70,7 +70,7 @@ struct machine_cpu {
 	uint16_t package, die, core, node, llc;
 	bool present;
 	bool online;
-	bool has_qos; /* pm_qos_resume_latency_us exists */
+	bool has_qos; /* pm_qos_resume_latency_us exists and could be read */
 	bool waitpkg; /* UMWAIT on this CPU */
 };
 
@@ -134,7 +134,13 @@ int machine_intern_table(struct machine *m, const struct idle_table *t, uint16_t
 const struct idle_table *machine_table(const struct machine *m, uint32_t cpu);
 
 /* Decides class and entry method of a state by name and desc ("MWAIT 0x20", "ACPI IOPORT 0x414"). */
-void machine_classify(struct idle_state *state, uint32_t index);
+void machine_classify(struct idle_state *state);
+
+/*
+ * Says that the request of own_ns on /dev/cpu_dma_latency is ours: a value found there that is not
+ * stricter is then nobody else's. LATENCY_NONE: we hold none.
+ */
+void machine_set_own_global(struct machine *m, uint64_t own_ns);
 
 /* "poll", "c0x", "halt", "core-off", "package-off"; and back (-EINVAL). */
 const char *machine_class_name(enum state_class class);
@@ -145,7 +151,7 @@ const char *machine_entry_name(enum state_entry entry);
 
 /*
  * Does a word of DisableStates=/EnableStates= mean this state? Words are names as the kernel spells
- * them in any case, classes, and the alias C0 for POLL.
+ * them in any case ("_" also stands for a blank in a name), classes, and the alias C0 for POLL.
  */
 bool machine_state_matches(const struct idle_state *state, const char *word);
 
