@@ -5,6 +5,7 @@
 # kept (tests/fuzz/corpus/TARGET, tests/fuzz/regress/TARGET), then SECONDS of new input. What a long
 # run learns goes to the cache; what it breaks lies in build/fuzz and belongs into regress.
 set -u
+# shellcheck source-path=SCRIPTDIR source=tap.sh
 . "$(dirname "$0")/tap.sh"
 build=$(readlink -f "${1:-$top/build/asan}") seconds=${2:-10}
 cache=${CPUIDLED_CACHE:-$T}/fuzz

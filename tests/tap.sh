@@ -65,3 +65,11 @@ tree_files()
 		(cd "$dir" && find . -type f ! -path './build*' ! -path './.git/*' | sed 's|^\./||')
 	fi
 }
+
+# copy_of NAME: a copy of the tree in $T/NAME, for a check to be shown a fault in. Prints the folder.
+copy_of()
+{
+	mkdir -p "$T/$1"
+	(cd "$top" && tree_files . | tar -c -T - 2>/dev/null | tar -x -C "$T/$1")
+	echo "$T/$1"
+}
