@@ -2,18 +2,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Writes a cpio archive (newc) as the kernel's initial RAM file system wants it.
 
-initramfs.py OUT [--add SRC:DST | --program SRC:DST | --link TARGET:DST | --node PATH:MAJOR:MINOR]...
+initramfs.py OUT [--add SRC:DST | --program SRC:DST | --link TARGET:DST |
+    --node PATH:MAJOR:MINOR | --exclude PATTERN | --tar FILE]...
 
---add takes a file, or a folder with all below it (DST / lays it over the root). --program also
+--tar takes a tar archive over with its owners, without what --exclude named before it. --add takes a file, or a folder with all below it (DST / lays it over the root). --program also
 takes along the shared libraries that the program needs here. Made without cpio(1), because that
 reads owners and device nodes from the disk, and so needs root for them. Everything belongs to
 root and is dated 0: the same input gives the same bytes, which the deterministic guests need.
 """
 import argparse
+import fnmatch
 import os
 import stat
 import subprocess
 import sys
+import tarfile
 
 
 class Archive:
@@ -30,10 +33,10 @@ class Archive:
     def pad(self):
         self.write(bytes(-self.size % 4))
 
-    def entry(self, name, mode, data=b"", major=0, minor=0):
+    def entry(self, name, mode, data=b"", major=0, minor=0, uid=0, gid=0):
         self.inode += 1
         raw = name.encode() + b"\0"
-        fields = (self.inode, mode, 0, 0, 1, 0, len(data), 0, 0, major, minor, len(raw), 0)
+        fields = (self.inode, mode, uid, gid, 1, 0, len(data), 0, 0, major, minor, len(raw), 0)
         self.write(b"070701" + b"".join(b"%08x" % field for field in fields) + raw)
         self.pad()
         self.write(data)
@@ -64,6 +67,35 @@ class Archive:
         elif stat.S_ISCHR(info.st_mode) or stat.S_ISBLK(info.st_mode):
             self.entry(name, info.st_mode, b"", os.major(info.st_rdev), os.minor(info.st_rdev))
 
+    def tar(self, source, excluded):
+        kinds = {
+            tarfile.DIRTYPE: stat.S_IFDIR,
+            tarfile.REGTYPE: stat.S_IFREG,
+            tarfile.LNKTYPE: stat.S_IFREG,
+            tarfile.SYMTYPE: stat.S_IFLNK,
+            tarfile.CHRTYPE: stat.S_IFCHR,
+            tarfile.BLKTYPE: stat.S_IFBLK,
+        }
+        with tarfile.open(source) as tar:
+            for member in tar:
+                name = os.path.normpath(member.name)
+                parents = name.split("/")
+                if name == "." or member.type not in kinds:
+                    continue
+                above = ["/".join(parents[: i + 1]) for i in range(len(parents))]
+                if any(fnmatch.fnmatch(path, wild) for path in above for wild in excluded):
+                    continue
+                data = b""
+                if member.issym():
+                    data = member.linkname.encode()
+                elif member.isreg() or member.islnk():
+                    data = tar.extractfile(member).read()
+                self.folders.add(name)
+                self.entry(
+                    name, kinds[member.type] | member.mode, data, member.devmajor,
+                    member.devminor, member.uid, member.gid,
+                )
+
     def program(self, source, name):
         self.file(os.path.realpath(source), name)
         listing = subprocess.run(["ldd", source], stdout=subprocess.PIPE, check=True, text=True)
@@ -87,15 +119,21 @@ def pair(text):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("out")
-    for option in ("add", "program", "link", "node"):
+    for option in ("add", "program", "link", "node", "exclude", "tar"):
         parser.add_argument(
             "--" + option, dest="parts", action="append", default=[],
             type=lambda text, option=option: (option, text),
         )
     args = parser.parse_args()
     with open(args.out, "wb") as out:
-        archive = Archive(out)
+        archive, excluded = Archive(out), set()
         for kind, text in args.parts:
+            if kind == "exclude":
+                excluded.add(text)
+                continue
+            if kind == "tar":
+                archive.tar(text, excluded)
+                continue
             if kind == "node":
                 name, major, minor = text.split(":")
                 archive.folder(os.path.dirname(name))

@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Is each guest what the table promises? A guest whose CPU lost a flag, or whose driver did not
+# register, would let every later test pass for the wrong reason.
+count=0
+check()
+{
+	count=$((count + 1))
+	if [ "$2" = "$3" ]; then
+		echo "ok $count - $1: $2"
+	else
+		echo "not ok $count - $1: '$2', wanted '$3'"
+	fi
+}
+cpu=/sys/devices/system/cpu
+states()
+{
+	cat $cpu/cpu0/cpuidle/state*/name 2>/dev/null | tr '\n' ' ' | sed 's/ $//'
+}
+flag()
+{
+	grep -q "^flags.*\b$1\b" /proc/cpuinfo && echo yes || echo no
+}
+moved()
+{
+	before=$(cat $cpu/cpu0/cpuidle/state*/usage | tr '\n' ' ')
+	sleep 1
+	after=$(cat $cpu/cpu0/cpuidle/state*/usage | tr '\n' ' ')
+	[ "$before" != "$after" ] && echo yes || echo no
+}
+
+driver=$(cat $cpu/cpuidle/current_driver)
+case $CPUIDLED_GUEST in
+*-6.12) check kernel "$(uname -r | cut -d. -f1,2)" 6.12 ;;
+*-6.1) check kernel "$(uname -r | cut -d. -f1,2)" 6.1 ;;
+esac
+case $CPUIDLED_GUEST in
+qemu-none-* | bochs-none-*)
+	check driver "$driver" none
+	;;
+qemu-acpi-* | qemu-systemd-*)
+	check driver "$driver" acpi_idle
+	check states "$(states)" "POLL C1 C2"
+	check C1 "$(cat $cpu/cpu1/cpuidle/state1/desc)" "ACPI HLT"
+	check C2 "$(cat $cpu/cpu1/cpuidle/state2/desc)" "ACPI IOPORT 0x80"
+	check "states are used" "$(moved)" yes
+	case $CPUIDLED_GUEST in
+	*noarat*) check "the local timer runs in C2 (ARAT)" "$(flag arat)" no ;;
+	*) check "the local timer runs in C2 (ARAT)" "$(flag arat)" yes ;;
+	esac
+	;;
+bochs-acpi-*)
+	check driver "$driver" acpi_idle
+	check states "$(states)" "POLL C1 C2"
+	check C2 "$(cat $cpu/cpu0/cpuidle/state2/desc)" "ACPI FFH MWAIT 0x20"
+	check "states are used" "$(moved)" yes
+	;;
+bochs-spr*)
+	check driver "$driver" intel_idle
+	check states "$(states)" "POLL C1 C1E C6"
+	check "states are used" "$(moved)" yes
+	;;
+bochs-skx-*)
+	check driver "$driver" intel_idle
+	check states "$(states)" "POLL C1 C1E C6"
+	check "states are used" "$(moved)" yes
+	;;
+*)
+	check "the guest's name is known" "$CPUIDLED_GUEST" known
+	;;
+esac
+case $CPUIDLED_GUEST in
+bochs-skx-* | qemu-*) check waitpkg "$(flag waitpkg)" no ;;
+bochs-*)
+	check waitpkg "$(flag waitpkg)" yes
+	check "UMWAIT limit" "$(cat $cpu/umwait_control/max_time)" 100000
+	;;
+esac
+case $CPUIDLED_GUEST in
+qemu-systemd-*) check systemd "$(systemctl is-system-running --wait)" running ;;
+esac
+echo "1..$count"
+echo "# guest done"
