@@ -264,6 +264,28 @@ static int keep_largest(const struct range *range, void *userdata)
 	return 0;
 }
 
+struct wanted {
+	uint32_t number;
+	bool found;
+};
+
+static int look_for(const struct range *range, void *userdata)
+{
+	struct wanted *w = userdata;
+
+	if (w->number >= range->from && w->number <= range->to &&
+	    (w->number - range->from) % range->group < range->used)
+		w->found = true;
+	return 0;
+}
+
+bool cpuset_list_has(const char *list, uint32_t number)
+{
+	struct wanted w = {.number = number};
+
+	return for_each_range(list, look_for, &w) == 0 && w.found;
+}
+
 int cpuset_parse(struct cpuset *set, const char *list)
 {
 	return for_each_range(list, add_within, set);

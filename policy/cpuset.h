@@ -50,6 +50,9 @@ int cpuset_parse_kernel(struct cpuset *set, const char *list);
 /* The largest number in a kernel CPU list, for sizing. -ENODATA for an empty one, -EINVAL. */
 int cpuset_list_max(const char *list, uint32_t *ret);
 
+/* Is a number, of any size, in a list of that grammar? False for a malformed list. */
+bool cpuset_list_has(const char *list, uint32_t number);
+
 /*
  * Writes "0-3,8" (or "" for empty) into buf, always NUL-terminated. Returns the length of the whole
  * text like snprintf: >= size means it was cut.

@@ -5,6 +5,7 @@
 #include "diag.h"
 #include "selector.h"
 #include "units.h"
+#include "words.h"
 
 /*
  * What the operator wrote, typed. Built from any number of texts in order (policy_add_text), then
@@ -15,8 +16,6 @@
 #define POLICY_PROFILES_MAX  128U
 #define POLICY_GROUPS_MAX    128U
 #define POLICY_WORKLOADS_MAX 256U
-#define POLICY_BASE_DEPTH    16U
-#define POLICY_WORDS_MAX     32U /* words of one state list */
 
 enum c0_mode { C0_OFF, C0_POLL, C0_STATE, C0_AUTO };
 enum c0_depth { C0_DEPTH_1, C0_DEPTH_2 };
@@ -30,15 +29,32 @@ enum foreign_write { FOREIGN_YIELD, FOREIGN_REASSERT, FOREIGN_ALERT };
 #define HALTPOLL_OFF  UINT64_C(0)
 #define HALTPOLL_AUTO UINT64_MAX
 
-/* A list of words, each owned. Zero-initialised is empty. */
-struct words {
-	char **v;
-	uint32_t n;
+/* Where something was written; file is borrowed from the policy. All zero: nowhere, it is built in. */
+struct place {
+	const char *file;
+	uint32_t line;
+};
+
+/* Which keys a profile's own section gives; in settings.given. */
+enum setting {
+	SETTING_LATENCY_LIMIT = 1 << 0,
+	SETTING_C0 = 1 << 1,
+	SETTING_C0_DEPTH = 1 << 2,
+	SETTING_ZERO_LATENCY = 1 << 3,
+	SETTING_C1_INTERRUPTS = 1 << 4,
+	SETTING_HALTPOLL = 1 << 5,
+	SETTING_BROADCAST = 1 << 6,
+	SETTING_IOPORT = 1 << 7,
+	SETTING_DISABLE_STATES = 1 << 8,
+	SETTING_ENABLE_STATES = 1 << 9,
+	/* An empty value stood before the list: what Base= brings is dropped. */
+	SETTING_DISABLE_STATES_RESET = 1 << 10,
+	SETTING_ENABLE_STATES_RESET = 1 << 11,
 };
 
 /* The keys of a profile. "Was it given?" is a bit (schema_row.bit), never a magic value. */
 struct settings {
-	uint32_t given;
+	uint32_t given; /* or-ed enum setting */
 	uint64_t latency_limit_ns;
 	uint64_t haltpoll_ns;
 	uint8_t c0; /* enum c0_mode */
@@ -55,12 +71,10 @@ struct profile {
 	char *name;
 	char *description; /* Description=, may be NULL */
 	char *base; /* Base=, NULL: the built-in defaults */
-	const char *file; /* where the section last stood; borrowed from the policy */
-	uint32_t line;
 	struct settings own; /* what its section says */
 	struct settings resolved; /* own over base over defaults; filled by policy_finish() */
-	uint32_t n_disable_lines; /* location of the list keys, for diagnostics about states */
-	uint32_t disable_line, enable_line, limit_line;
+	struct place at; /* its section header, the last one */
+	struct place base_at, limit_at, disable_at, enable_at; /* of these keys, the last ones */
 };
 
 struct group {
@@ -68,29 +82,33 @@ struct group {
 	struct selector *cpus; /* CPUs= */
 	char *profile_name; /* Profile= */
 	int32_t priority; /* Priority=, higher wins modes */
-	const char *file;
-	uint32_t line, cpus_line, profile_line;
+	struct place at, cpus_at, profile_at;
 	uint32_t profile; /* index, filled by policy_finish() */
 };
 
-enum workload_kind { WORKLOAD_UNIT, WORKLOAD_SLICE, WORKLOAD_CGROUP, WORKLOAD_CONTAINER };
+enum workload_kind {
+	WORKLOAD_UNIT,
+	WORKLOAD_SLICE,
+	WORKLOAD_CGROUP,
+	WORKLOAD_CONTAINER,
+	WORKLOAD_KINDS,
+};
 
 struct workload {
 	char *name;
-	enum workload_kind kind;
-	char *match; /* unit or slice name, cgroup glob, container id */
+	char *matches[WORKLOAD_KINDS]; /* Unit= Slice= Cgroup= Container= as given, owned */
 	char *profile_name;
 	int32_t priority;
-	const char *file;
-	uint32_t line, match_line, profile_line;
+	struct place at, match_at, profile_at;
+	/* Filled by policy_finish(): the one match that was given, and the profile's index. */
+	enum workload_kind kind;
+	const char *match; /* unit or slice name, cgroup glob, container id */
 	uint32_t profile;
-	uint32_t n_matches; /* how many of Unit= Slice= Cgroup= Container= were given */
 };
 
 struct policy {
 	char *default_profile_name; /* [Daemon] DefaultProfile= */
-	const char *default_profile_file;
-	uint32_t default_profile_line;
+	struct place default_profile_at, global_limit_at;
 	uint32_t default_profile; /* index, filled by policy_finish() */
 	uint8_t on_foreign_write; /* [Daemon] OnForeignWrite=, enum foreign_write */
 	uint64_t global_limit_ns; /* [Daemon] GlobalLatencyLimit=: held on /dev/cpu_dma_latency */
@@ -106,7 +124,10 @@ struct policy {
 	uint32_t n_files;
 };
 
-/* An empty policy at the schema's defaults. -ENOMEM. */
+/* The profile that is always there: it changes nothing unless somebody writes a [Profile balanced]. */
+#define POLICY_NEUTRAL_PROFILE "balanced"
+
+/* An empty policy at the schema's defaults, with the neutral profile. -ENOMEM. */
 int policy_new(struct policy **ret);
 void policy_free(struct policy *p);
 DEFINE_CLEANUP(struct policy *, policy_freep, policy_free)
@@ -127,7 +148,10 @@ const struct profile *policy_profile(const struct policy *p, const char *name);
 /* What of a machine its selectors look at: or-ed enum selector_needs. */
 unsigned policy_needs(const struct policy *p);
 
-/* Are both the same for a CPU (names, settings, groups, workloads)? Locations do not count. */
+/*
+ * Are both finished policies the same for a CPU (names, resolved settings, groups, workloads)? Places,
+ * descriptions and the order of sections do not count.
+ */
 bool policy_equal(const struct policy *a, const struct policy *b);
 
 /* Back to text that policy_add_text() reads into an equal policy. NULL when out of memory; owned. */

@@ -19,7 +19,10 @@ enum schema_type {
 	TYPE_CHOICE, /* one of choices, stored as its index in an uint8_t */
 	TYPE_WORDS, /* blank- or comma-separated, appends, empty resets */
 	TYPE_SELECTOR, /* CPU selector */
-	TYPE_MATCH, /* what a workload matches */
+	TYPE_UNIT, /* name of a systemd service or scope */
+	TYPE_SLICE, /* name of a systemd slice */
+	TYPE_CGROUP, /* path below the cgroup root, a glob */
+	TYPE_CONTAINER, /* container id */
 };
 
 struct schema_row {
@@ -29,8 +32,9 @@ struct schema_row {
 	const char *def; /* default as text; NULL: none, "" for an empty list */
 	const char *choices; /* TYPE_CHOICE: "off|poll|state|auto" in the order of the enum */
 	uint64_t min, max; /* TYPE_LATENCY, TYPE_HALTPOLL: ns; TYPE_INT: as int64_t */
-	size_t offset; /* into policy, settings, profile, group or workload by section */
-	uint32_t bit; /* settings.given, 0 for keys outside of settings */
+	size_t offset; /* into policy, settings (where bit is set), profile, group or workload */
+	size_t place; /* of its struct place in policy, profile, group or workload; 0: none kept */
+	uint32_t bit; /* enum setting, 0 for keys outside of settings */
 	const char *help; /* one line: what it does */
 	const char *values; /* what may be written, for help and messages: "20us, 0 or none" */
 };
@@ -45,9 +49,15 @@ bool schema_section_has_name(enum schema_section section); /* "[Profile NAME]" *
 /* Exact, case-sensitive. NULL when there is none. */
 const struct schema_row *schema_find(enum schema_section section, const char *key);
 
+/* The section by its word; -EINVAL. */
+int schema_section_from_name(const char *name, enum schema_section *ret);
+
 /* Nearest known word by edit distance, NULL when nothing is near: "did you mean". */
 const char *schema_nearest_key(enum schema_section section, const char *key);
 const char *schema_nearest_section(const char *name);
+
+/* Letters, digits, ".", "_" and "-", 1 to POLICY_NAME_MAX of them: names of profiles, groups, workloads. */
+bool schema_name_valid(const char *name);
 
 /* Text of choice i of a row ("auto"), NULL past the end; and the index of a word, -EINVAL. */
 int schema_choice_name(const struct schema_row *row, unsigned i, char *buf, size_t size);

@@ -7,12 +7,19 @@
 /*
  * A guarded reader in front of inih: bytes of one policy file in, located assignments out.
  *
- * inih cuts long lines and section names, drops bytes after a NUL and text after "]" without a word;
- * this file refuses all of that with file:line.
+ * inih cuts long lines and section names, drops bytes after a NUL and text after "]", and glues an
+ * indented line to the one before, all without a word. Here a line means the same wherever it stands, and
+ * what cannot be meant is refused with file:line:
+ *
+ *   [Section name]    # a comment
+ *   Key=value         ; a comment
+ *
+ * "#" and ";" begin a comment at the start of a line and behind a blank. Lines end with LF or CR LF; a
+ * byte order mark at the beginning is skipped. A value stands on one line.
  */
 #define TEXT_FILE_MAX	 (UINT32_C(1) << 20) /* bytes of one policy file */
-#define TEXT_LINE_MAX	 190U /* bytes of one line: inih as packaged holds 199 */
-#define TEXT_SECTION_MAX 48U /* bytes between the brackets: inih holds 49 */
+#define TEXT_LINE_MAX	 190U /* bytes of one line without comment: inih as packaged holds 199 */
+#define TEXT_SECTION_MAX 49U /* bytes between the brackets: as many as inih holds */
 
 struct text_assignment {
 	const char *file;
