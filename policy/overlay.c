@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "buf.h"
 #include "overlay.h"
 #include "text.h"
 
@@ -64,36 +65,28 @@ static bool is_first_of_section(const struct overlay *o, uint32_t i)
 	return true;
 }
 
-static void print_section(FILE *f, const struct overlay *o, uint32_t first)
+static void print_section(struct buf *b, const struct overlay *o, uint32_t first)
 {
-	fprintf(f, "[%s]\n", o->v[first].section);
+	buf_printf(b, "[%s]\n", o->v[first].section);
 	for (uint32_t i = first; i < o->n; i++) {
 		const struct entry *e = &o->v[i];
 
 		if (!e->dropped && streq(e->section, o->v[first].section))
-			fprintf(f, "%s=%s\n", e->key, e->value);
+			buf_printf(b, "%s=%s\n", e->key, e->value);
 	}
 }
 
 /* Each section once, in the order in which they came up. */
-static int format(const struct overlay *o, char **ret, size_t *ret_n)
+static char *format(const struct overlay *o)
 {
-	char *text = NULL;
-	FILE *f;
+	struct buf b = {0};
 
-	f = open_memstream(&text, ret_n);
-	if (!f)
-		return -ENOMEM;
+	buf_puts(&b, "");
 	for (uint32_t i = 0; i < o->n; i++) {
 		if (!o->v[i].dropped && is_first_of_section(o, i))
-			print_section(f, o, i);
+			print_section(&b, o, i);
 	}
-	if (fclose(f) != 0) {
-		free(text);
-		return -ENOMEM;
-	}
-	*ret = text;
-	return 0;
+	return buf_finish(&b);
 }
 
 static int merge(const char *name, const char *base, const char *addition, struct diag_list *diags,
@@ -118,19 +111,20 @@ static int merge(const char *name, const char *base, const char *addition, struc
 int overlay_merge(const char *name, const char *base, const char *addition, size_t max,
 		  struct diag_list *diags, char **ret)
 {
+	_cleanup_free_ char *text = NULL;
 	struct overlay o = {0};
-	char *text = NULL;
-	size_t n = 0;
 	int r;
 
 	r = merge(name, base, addition, diags, &o);
 	if (r == 0)
-		r = format(&o, &text, &n);
-	if (r == 0 && n > max)
-		r = -E2BIG;
-	if (r == 0)
-		*ret = TAKE_PTR(text);
-	free(text);
+		text = format(&o);
 	overlay_done(&o);
-	return r;
+	if (r < 0)
+		return r;
+	if (!text)
+		return -ENOMEM;
+	if (strlen(text) > max)
+		return -E2BIG;
+	*ret = TAKE_PTR(text);
+	return 0;
 }
