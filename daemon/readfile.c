@@ -45,7 +45,7 @@ int readfile_u64(int dir, const char *path, uint64_t *ret)
 
 int8_t readfile_switch(int dir, const char *path)
 {
-	char buf[8];
+	char buf[8] = "";
 
 	if (readfile_at(dir, path, buf, sizeof(buf)) < 1)
 		return -1;
@@ -80,14 +80,13 @@ const char *readfile_cpu_path(uint32_t cpu, const char *tail, char *buf)
 	char digits[10], *p = buf;
 	unsigned n = 0;
 
-	memcpy(p, "cpu", 3);
-	p += 3;
+	p = stpcpy(p, "cpu");
 	do
 		digits[n++] = (char)('0' + cpu % 10);
 	while (cpu /= 10);
 	while (n)
 		*p++ = digits[--n];
 	*p++ = '/';
-	memcpy(p, tail, strlen(tail) + 1);
+	stpcpy(p, tail);
 	return buf;
 }

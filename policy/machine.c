@@ -298,14 +298,13 @@ static int copy_value(const char *p, size_t n, char *buf, size_t size)
 	for (size_t i = 0; i < n; i++) {
 		if (p[i] == '"')
 			continue;
-		if (out + 1 >= size)
-			return -ENOBUFS;
-		buf[out++] = p[i];
+		if (out + 1 < size)
+			buf[out] = p[i];
+		out++;
 	}
-	if (out >= size)
-		return -ENOBUFS;
-	buf[out] = '\0';
-	return 0;
+	if (size)
+		buf[MIN_OF(out, size - 1)] = '\0';
+	return out < size ? 0 : -ENOBUFS;
 }
 
 int machine_cmdline_get(const struct machine *m, const char *key, char *buf, size_t size)

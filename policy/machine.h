@@ -157,7 +157,7 @@ bool machine_state_matches(const struct idle_state *state, const char *word);
 
 /*
  * Value of a parameter on the kernel command line, the last one given ("idle", "processor.max_cstate"):
- * copied into buf. -ENOENT when it is not there, -ENOBUFS. A bare word yields "".
+ * copied into buf. -ENOENT when it is not there, -ENOBUFS (as much as fits is copied). A bare word yields "".
  */
 int machine_cmdline_get(const struct machine *m, const char *key, char *buf, size_t size);
 

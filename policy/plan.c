@@ -1,2 +1,578 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plan.h"
+
+#include "advice.h"
+#include "modes.h"
+
+/* A group on this host, in the order in which its word counts. */
+struct ranked {
+	const struct group *group;
+	uint32_t index; /* in policy */
+	uint32_t n_cpus; /* the fewer, the more specific */
+	struct cpuset cpus;
+};
+
+#define RANK_WORDS ((POLICY_GROUPS_MAX + 63) / 64)
+
+/* Everything that makes the row of a CPU: equal keys, equal rows. No padding: compared as bytes. */
+struct row_key {
+	uint64_t ranks[RANK_WORDS]; /* bit i: member of ranked group i */
+	uint64_t qos_prior_ns;
+	uint16_t disabled_prior;
+	uint16_t left;
+	uint16_t table;
+	uint8_t flags; /* enum key_flag */
+	uint8_t zero;
+};
+
+enum key_flag { KEY_ONLINE = 1 << 0, KEY_HAS_QOS = 1 << 1, KEY_WAITPKG = 1 << 2 };
+
+struct resolver {
+	const struct policy *policy;
+	const struct machine *machine;
+	struct plan *plan;
+
+	struct ranked *ranked;
+	uint32_t n_ranked;
+
+	struct row_key *keys; /* of each row of the plan */
+	uint32_t cap_rows;
+	uint32_t cap_demands;
+	uint16_t *slots; /* hash of keys: row + 1, 0 is free */
+	uint32_t mask; /* slots - 1, a power of two minus one */
+};
+
+void plan_free(struct plan *plan)
+{
+	if (!plan)
+		return;
+	free(plan->row_of);
+	free(plan->rows);
+	free(plan->demands);
+	free(plan);
+}
+
+const struct plan_row *plan_row_of(const struct plan *plan, uint32_t cpu)
+{
+	if (cpu >= plan->n_cpus || plan->row_of[cpu] == PLAN_NO_ROW)
+		return NULL;
+	return &plan->rows[plan->row_of[cpu]];
+}
+
+int plan_row_cpus(const struct plan *plan, uint32_t row, struct cpuset *ret)
+{
+	int r = cpuset_init(ret, plan->n_cpus);
+
+	if (r < 0)
+		return r;
+	for (uint32_t cpu = 0; cpu < plan->n_cpus; cpu++)
+		if (plan->row_of[cpu] == row)
+			cpuset_add(ret, cpu);
+	return 0;
+}
+
+/* Limits ------------------------------------------------------------------------------------------- */
+
+/* The kernel's files count microseconds. Downwards, so that nothing is looser than asked. */
+static uint64_t whole_us(uint64_t ns)
+{
+	return ns == LATENCY_NONE ? LATENCY_NONE : ns / NSEC_PER_USEC * NSEC_PER_USEC;
+}
+
+static const struct profile *demand_profile(const struct resolver *rs, const struct plan_demand *d)
+{
+	return &rs->policy->profiles[d->profile];
+}
+
+static void decide_demand_limit(const struct resolver *rs, struct plan_row *row)
+{
+	struct plan_demand *d = &rs->plan->demands[row->demands], *winner = NULL;
+
+	row->demand_limit_ns = LATENCY_NONE;
+	for (uint32_t i = 0; i < row->n_demands; i++) {
+		uint64_t ns = demand_profile(rs, &d[i])->resolved.latency_limit_ns;
+
+		if (ns < row->demand_limit_ns) {
+			row->demand_limit_ns = ns;
+			winner = &d[i];
+		}
+	}
+	if (winner) {
+		winner->wins_limit = true;
+		row->limit_profile = winner->profile;
+	}
+}
+
+static void take_limit(struct plan_row *row, enum limit_source source, uint64_t ns)
+{
+	if (ns < row->limit_ns) {
+		row->limit_ns = ns;
+		row->limit_source = (uint8_t)source;
+	}
+}
+
+/* Among equals the policy is named first: that is what its writer can change. */
+static void decide_limit(const struct resolver *rs, struct plan_row *row)
+{
+	bool qos_left = row->left & 1U << MACHINE_BIT_QOS;
+
+	row->policy_limit_ns = MIN_OF(row->demand_limit_ns, rs->policy->global_limit_ns);
+	row->limit_ns = LATENCY_NONE;
+	row->limit_source = LIMIT_NONE;
+	if (!qos_left)
+		take_limit(row, LIMIT_POLICY, row->demand_limit_ns);
+	if (!qos_left || rs->plan->sets_global)
+		take_limit(row, LIMIT_GLOBAL_POLICY, rs->policy->global_limit_ns);
+	take_limit(row, LIMIT_CPU_QOS, row->cpu_others_ns);
+	take_limit(row, LIMIT_GLOBAL_OTHERS, row->global_others_ns);
+}
+
+/* What of the policy's limits the CPU itself has to be told: what /dev/cpu_dma_latency does not do. */
+static uint64_t own_limit(const struct resolver *rs, const struct plan_row *row)
+{
+	if (!rs->plan->sets_global)
+		return row->policy_limit_ns;
+	return whole_us(row->demand_limit_ns) < rs->plan->global_ns ? row->demand_limit_ns
+								    : LATENCY_NONE;
+}
+
+static void decide_qos(const struct resolver *rs, struct plan_row *row)
+{
+	uint64_t ours = whole_us(own_limit(rs, row));
+
+	row->qos_ns = row->cpu_others_ns;
+	if (!row->has_qos || row->left & 1U << MACHINE_BIT_QOS || ours >= row->cpu_others_ns)
+		return;
+	row->sets_qos = true;
+	row->qos_ns = ours;
+}
+
+/* States ------------------------------------------------------------------------------------------- */
+
+static bool words_match(const struct words *words, const struct idle_state *state)
+{
+	for (uint32_t i = 0; i < words->n; i++)
+		if (machine_state_matches(state, words->v[i]))
+			return true;
+	return false;
+}
+
+static bool disabled_by_policy(const struct resolver *rs, const struct plan_row *row,
+			       const struct idle_state *state)
+{
+	const struct plan_demand *d = &rs->plan->demands[row->demands];
+
+	for (uint32_t i = 0; i < row->n_demands; i++)
+		if (words_match(&demand_profile(rs, &d[i])->resolved.disable_states, state))
+			return true;
+	return false;
+}
+
+static bool over_limit(uint64_t limit_ns, uint32_t index, const struct idle_state *state)
+{
+	if (limit_ns == 0)
+		return index > 0;
+	return limit_ns != LATENCY_NONE && state->exit_latency_ns > limit_ns;
+}
+
+/* The limit as it reaches the governor: below 1 us the kernel's files know only zero. */
+static uint64_t limit_in_force(const struct resolver *rs, const struct plan_row *row)
+{
+	bool by_file =
+		row->has_qos || (row->limit_source == LIMIT_GLOBAL_POLICY && rs->plan->sets_global);
+
+	return by_file && row->limit_ns < NSEC_PER_USEC ? 0 : row->limit_ns;
+}
+
+/* Why a state is off that the policy could not, or would not, switch on; STATE_ON_WITHIN_LIMIT if nothing. */
+static enum state_reason off_reason(const struct resolver *rs, const struct plan_row *row,
+				    uint32_t index, const struct idle_state *state)
+{
+	bool set_by_others = row->disabled_prior & 1U << index;
+	bool named = words_match(&rs->policy->profiles[row->profile].resolved.enable_states, state);
+
+	if (row->left & 1U << index)
+		return set_by_others ? STATE_OFF_BY_OTHERS : STATE_ON_WITHIN_LIMIT;
+	if (disabled_by_policy(rs, row, state))
+		return STATE_OFF_BY_POLICY;
+	if (state->default_off)
+		return named ? STATE_ON_NAMED : STATE_OFF_BY_DEFAULT;
+	return set_by_others ? STATE_OFF_BY_OTHERS : STATE_ON_WITHIN_LIMIT;
+}
+
+static void decide_state(const struct resolver *rs, struct plan_row *row, uint32_t index,
+			 const struct idle_state *state)
+{
+	enum state_reason reason = off_reason(rs, row, index, state);
+	uint64_t in_force = limit_in_force(rs, row), own = own_limit(rs, row);
+	bool could_be_on = reason == STATE_ON_NAMED || reason == STATE_ON_WITHIN_LIMIT;
+	uint16_t bit = (uint16_t)(1U << index);
+
+	if (!(row->left & bit) && (reason == STATE_OFF_BY_POLICY || state->default_off ||
+				   (!row->has_qos && over_limit(own, index, state))))
+		row->disable_care |= bit;
+	if (row->disable_care & bit &&
+	    (!could_be_on || over_limit(row->policy_limit_ns, index, state)))
+		row->disable_mask |= bit;
+	if (could_be_on && over_limit(in_force, index, state))
+		reason = in_force == 0 ? STATE_OFF_ZERO_LIMIT : STATE_OFF_OVER_LIMIT;
+	else if (reason == STATE_ON_WITHIN_LIMIT && in_force == LATENCY_NONE)
+		reason = STATE_ON_NO_LIMIT;
+	row->states[index] = (struct plan_state){
+		.enabled = reason <= STATE_ON_FIRST,
+		.reason = (uint8_t)reason,
+	};
+}
+
+/*
+ * State 0 is what is left when nothing else is; others may have disabled it, which counts while there is
+ * another one and the limit is not zero (menu and teo then take the first enabled state).
+ */
+static void decide_first(const struct resolver *rs, struct plan_row *row,
+			 const struct idle_table *table)
+{
+	bool others = false;
+
+	for (uint32_t i = 1; i < table->n; i++)
+		others |= row->states[i].enabled;
+	if (others && row->disabled_prior & 1 && limit_in_force(rs, row) != 0)
+		row->states[0] = (struct plan_state){false, STATE_OFF_BY_OTHERS};
+	else
+		row->states[0] = (struct plan_state){true, STATE_ON_FIRST};
+}
+
+static void decide_states(const struct resolver *rs, struct plan_row *row)
+{
+	const struct idle_table *table;
+
+	if (row->table >= rs->machine->n_tables)
+		return;
+	table = &rs->machine->tables[row->table];
+	for (uint32_t i = 1; i < table->n; i++)
+		decide_state(rs, row, i, &table->states[i]);
+	decide_first(rs, row, table);
+	row->only_poll = row->online;
+	for (uint32_t i = 0; i < table->n; i++)
+		if (row->states[i].enabled && table->states[i].class != STATE_CLASS_POLL)
+			row->only_poll = false;
+}
+
+/* Rows --------------------------------------------------------------------------------------------- */
+
+static int demand_add(struct resolver *rs, const struct plan_demand *d)
+{
+	struct plan *plan = rs->plan;
+
+	if (plan->n_demands == rs->cap_demands) {
+		uint32_t cap = rs->cap_demands * 2 + 8;
+		struct plan_demand *v = reallocarray(plan->demands, cap, sizeof(*v));
+
+		if (!v)
+			return -ENOMEM;
+		plan->demands = v;
+		rs->cap_demands = cap;
+	}
+	plan->demands[plan->n_demands++] = *d;
+	return 0;
+}
+
+/* Demands in the order in which they count; the first one decides about modes. */
+static int add_demands(struct resolver *rs, const struct row_key *key, struct plan_row *row)
+{
+	int r = 0;
+
+	row->demands = rs->plan->n_demands;
+	for (uint32_t i = 0; r >= 0 && i < rs->n_ranked; i++)
+		if (key->ranks[i / 64] & UINT64_C(1) << i % 64)
+			r = demand_add(rs, &(struct plan_demand){
+						   .group = rs->ranked[i].index,
+						   .profile = rs->ranked[i].group->profile,
+						   .n_cpus = rs->ranked[i].n_cpus,
+					   });
+	if (r >= 0 && rs->plan->n_demands == row->demands)
+		r = demand_add(rs, &(struct plan_demand){
+					   .group = UINT32_MAX,
+					   .profile = rs->policy->default_profile,
+					   .n_cpus = rs->machine->n_cpus,
+				   });
+	if (r < 0)
+		return r;
+	row->n_demands = rs->plan->n_demands - row->demands;
+	rs->plan->demands[row->demands].wins_modes = true;
+	row->profile = rs->plan->demands[row->demands].profile;
+	return 0;
+}
+
+static int fill_row(struct resolver *rs, const struct row_key *key, struct plan_row *row)
+{
+	int r;
+
+	*row = (struct plan_row){
+		.table = key->table,
+		.online = key->flags & KEY_ONLINE,
+		.has_qos = key->flags & KEY_HAS_QOS,
+		.waitpkg = key->flags & KEY_WAITPKG,
+		.disabled_prior = key->disabled_prior,
+		.left = key->left,
+		.cpu_others_ns = key->qos_prior_ns,
+		.global_others_ns = rs->machine->global_others_ns,
+	};
+	r = add_demands(rs, key, row);
+	if (r < 0)
+		return r;
+	decide_demand_limit(rs, row);
+	decide_limit(rs, row);
+	decide_qos(rs, row);
+	decide_states(rs, row);
+	modes_decide(rs->machine, &rs->policy->profiles[row->profile].resolved, row);
+	return 0;
+}
+
+static int grow_rows(struct resolver *rs)
+{
+	uint32_t cap = rs->cap_rows * 2 + 4;
+	struct plan_row *rows = reallocarray(rs->plan->rows, cap, sizeof(*rows));
+	struct row_key *keys;
+
+	if (!rows)
+		return -ENOMEM;
+	rs->plan->rows = rows;
+	keys = reallocarray(rs->keys, cap, sizeof(*keys));
+	if (!keys)
+		return -ENOMEM;
+	rs->keys = keys;
+	rs->cap_rows = cap;
+	return 0;
+}
+
+static int append_row(struct resolver *rs, const struct row_key *key)
+{
+	struct plan *plan = rs->plan;
+	int r = plan->n_rows == rs->cap_rows ? grow_rows(rs) : 0;
+
+	if (r < 0)
+		return r;
+	r = fill_row(rs, key, &plan->rows[plan->n_rows]);
+	if (r < 0)
+		return r;
+	rs->keys[plan->n_rows++] = *key;
+	return 0;
+}
+
+static uint32_t hash_key(const struct row_key *key)
+{
+	uint64_t words[sizeof(*key) / sizeof(uint64_t)], h = 0;
+
+	memcpy(words, key, sizeof(*key));
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		h = (h ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
+		h ^= h >> 32;
+	}
+	return (uint32_t)h;
+}
+
+/* The row with this key, made when there is none. There are never more rows than half the slots. */
+static int intern_row(struct resolver *rs, const struct row_key *key, uint16_t *ret)
+{
+	uint32_t slot = hash_key(key) & rs->mask;
+	int r;
+
+	/* A slot that is taken means that there are keys. */
+	for (; rs->slots[slot] && rs->keys; slot = (slot + 1) & rs->mask) {
+		uint16_t row = (uint16_t)(rs->slots[slot] - 1);
+
+		if (memcmp(&rs->keys[row], key, sizeof(*key)) == 0) {
+			*ret = row;
+			return 0;
+		}
+	}
+	r = append_row(rs, key);
+	if (r < 0)
+		return r;
+	rs->slots[slot] = (uint16_t)rs->plan->n_rows;
+	*ret = (uint16_t)(rs->plan->n_rows - 1);
+	return 0;
+}
+
+static void make_key(const struct resolver *rs, uint32_t cpu, struct row_key *ret)
+{
+	const struct machine_cpu *c = &rs->machine->cpus[cpu];
+
+	*ret = (struct row_key){
+		.qos_prior_ns = c->has_qos ? c->qos_prior_ns : LATENCY_NONE,
+		.left = c->left,
+		.table = MACHINE_NO_TABLE,
+		.flags = (uint8_t)((c->online ? KEY_ONLINE : 0) | (c->has_qos ? KEY_HAS_QOS : 0) |
+				   (c->waitpkg ? KEY_WAITPKG : 0)),
+	};
+	if (c->online) {
+		ret->table = c->table;
+		ret->disabled_prior = c->disabled_prior;
+	}
+	for (uint32_t i = 0; i < rs->n_ranked; i++)
+		if (cpuset_has(&rs->ranked[i].cpus, cpu))
+			ret->ranks[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+static int make_rows(struct resolver *rs)
+{
+	struct row_key key, before;
+	uint16_t row = PLAN_NO_ROW;
+	int r;
+
+	for (uint32_t cpu = 0; cpu < rs->machine->n_cpus; cpu++) {
+		rs->plan->row_of[cpu] = PLAN_NO_ROW;
+		if (!rs->machine->cpus[cpu].present)
+			continue;
+		make_key(rs, cpu, &key);
+		if (row == PLAN_NO_ROW || memcmp(&key, &before, sizeof(key)) != 0) {
+			r = intern_row(rs, &key, &row);
+			if (r < 0)
+				return r;
+			before = key;
+		}
+		rs->plan->row_of[cpu] = row;
+		rs->plan->rows[row].n_cpus++;
+	}
+	return 0;
+}
+
+/* Groups ------------------------------------------------------------------------------------------- */
+
+static int compare_ranked(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	if (x->group->priority != y->group->priority)
+		return x->group->priority > y->group->priority ? -1 : 1;
+	if (x->n_cpus != y->n_cpus)
+		return x->n_cpus < y->n_cpus ? -1 : 1;
+	return strcmp(x->group->name, y->group->name);
+}
+
+static int rank_groups(struct resolver *rs)
+{
+	int r;
+
+	rs->ranked = calloc(rs->policy->n_groups + 1, sizeof(*rs->ranked));
+	if (!rs->ranked)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < rs->policy->n_groups; i++) {
+		struct ranked *k = &rs->ranked[rs->n_ranked];
+
+		k->group = &rs->policy->groups[i];
+		k->index = i;
+		r = selector_eval(k->group->cpus, rs->machine, &k->cpus);
+		if (r < 0)
+			return r;
+		k->n_cpus = cpuset_count(&k->cpus);
+		rs->n_ranked++;
+	}
+	qsort(rs->ranked, rs->n_ranked, sizeof(*rs->ranked), compare_ranked);
+	return 0;
+}
+
+/* Everything -------------------------------------------------------------------------------------- */
+
+static int resolver_init(struct resolver *rs)
+{
+	uint32_t n = rs->machine->n_cpus, slots = 4;
+
+	while (slots < 2 * n)
+		slots *= 2;
+	rs->mask = slots - 1;
+	rs->slots = calloc(slots, sizeof(*rs->slots));
+	rs->plan = calloc(1, sizeof(*rs->plan));
+	if (!rs->slots || !rs->plan)
+		return -ENOMEM;
+	rs->plan->row_of = calloc(n, sizeof(*rs->plan->row_of));
+	if (!rs->plan->row_of)
+		return -ENOMEM;
+	rs->plan->n_cpus = n;
+	rs->plan->sets_global =
+		rs->machine->has_global && rs->policy->global_limit_ns != LATENCY_NONE;
+	rs->plan->global_ns =
+		rs->plan->sets_global ? whole_us(rs->policy->global_limit_ns) : LATENCY_NONE;
+	return 0;
+}
+
+static void resolver_done(struct resolver *rs)
+{
+	for (uint32_t i = 0; i < rs->n_ranked; i++)
+		cpuset_done(&rs->ranked[i].cpus);
+	free(rs->ranked);
+	free(rs->keys);
+	free(rs->slots);
+	plan_free(rs->plan);
+}
+
+int plan_resolve(const struct policy *policy, const struct machine *machine,
+		 struct diag_list *diags, struct plan **ret)
+{
+	_cleanup_(resolver_done) struct resolver rs = {.policy = policy, .machine = machine};
+	int r;
+
+	r = resolver_init(&rs);
+	if (r >= 0)
+		r = rank_groups(&rs);
+	if (r >= 0)
+		r = make_rows(&rs);
+	if (r >= 0)
+		r = advice_give(policy, machine, rs.plan, diags);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(rs.plan);
+	return 0;
+}
+
+/* Names -------------------------------------------------------------------------------------------- */
+
+const char *plan_mode_name(enum plan_mode mode)
+{
+	switch (mode) {
+	case MODE_C0:
+		return "c0";
+	case MODE_C1_INTERRUPTS:
+		return "c1_interrupts";
+	case MODE_HALTPOLL:
+		return "haltpoll";
+	case MODE_BROADCAST:
+		return "broadcast";
+	case MODE_IOPORT:
+		return "ioport";
+	case MODE_N:
+		break;
+	}
+	return "unknown";
+}
+
+const char *plan_mode_value_name(enum mode_value value)
+{
+	switch (value) {
+	case MODE_OFF:
+		return "off";
+	case MODE_NATIVE:
+		return "native";
+	case MODE_C0_POLL_1:
+		return "c0.1-poll";
+	case MODE_C0_POLL_2:
+		return "c0.2-poll";
+	case MODE_C0_STATE_1:
+		return "c0.1-state";
+	case MODE_C0_STATE_2:
+		return "c0.2-state";
+	case MODE_WINDOW:
+		return "window";
+	case MODE_STI_MWAIT:
+		return "sti-mwait";
+	case MODE_HALTPOLL_ON:
+		return "on";
+	case MODE_AUTO:
+		return "auto";
+	case MODE_AVOID:
+		return "avoid";
+	case MODE_DIRECT:
+		return "direct";
+	}
+	return "unknown";
+}

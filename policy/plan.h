@@ -19,6 +19,10 @@
  *    demand with the highest Priority=, then the fewest CPUs, then the first name; DisableStates= of
  *    all demands add up. DefaultProfile= speaks only for CPUs in no group.
  *  - Limits of others (the CPU's own PM QoS file, /dev/cpu_dma_latency) are added to, never overwritten.
+ *  - A limit is set where it takes the least: GlobalLatencyLimit= on /dev/cpu_dma_latency, a profile's in the
+ *    CPU's PM QoS file if it is stricter than both GlobalLatencyLimit= and what others put there, and
+ *    through the states' disable files on a CPU without that file.
+ *  - A file left to others (machine_cpu.left) is not ours: what stands there holds.
  */
 enum limit_source {
 	LIMIT_NONE, /* nobody limits */
@@ -89,17 +93,22 @@ struct plan_mode_cell {
 struct plan_demand {
 	uint32_t group; /* index in policy, UINT32_MAX: DefaultProfile= */
 	uint32_t profile; /* index in policy */
+	uint32_t n_cpus; /* of the group on this host; of all CPUs for DefaultProfile= */
 	bool wins_limit;
 	bool wins_modes;
 };
 
 struct plan_row {
-	uint16_t table; /* machine table, MACHINE_NO_TABLE */
-	bool online, has_qos;
+	uint16_t table; /* machine table, MACHINE_NO_TABLE; what the offline have is unknown */
+	bool online, has_qos, waitpkg;
+	uint16_t
+		disabled_prior; /* bit i: others (or the kernel's default) had stateI/disable set */
+	uint16_t left; /* files left to others, as machine_cpu.left */
 	uint32_t profile; /* index in policy: the one whose modes hold */
 	uint32_t demands, n_demands; /* slice of plan.demands */
 
 	uint64_t policy_limit_ns; /* strictest demand of the policy, GlobalLatencyLimit= included */
+	uint64_t demand_limit_ns; /* strictest profile alone */
 	uint64_t cpu_others_ns; /* others, in the CPU's own file */
 	uint64_t global_others_ns; /* others, on /dev/cpu_dma_latency */
 	uint64_t limit_ns; /* the strictest of all: what the CPU has */

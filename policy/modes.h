@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef CPUIDLED_MODES_H
+#define CPUIDLED_MODES_H
+
+#include "plan.h"
+
+/*
+ * What becomes of a profile's modes on the CPUs of one row: asked for, wanted by the rules, and in effect
+ * with what the kernel has at hand. Limit and states of the row are decided already; its modes are
+ * filled in here.
+ */
+void modes_decide(const struct machine *machine, const struct settings *settings,
+		  struct plan_row *row);
+
+/* The key a mode is asked for with: "C0", "C1Interrupts" ... */
+const char *modes_key(enum plan_mode mode);
+
+/* Why a mode is as it is, in a few words: "needs cpuidle_policy.ko, which is not loaded". */
+const char *modes_reason_text(enum mode_reason reason);
+
+#endif
