@@ -172,8 +172,7 @@ static int on_list_profiles(sd_bus_message *m, void *userdata, sd_bus_error *err
 static int on_verify(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
 	_cleanup_message_ sd_bus_message *reply = NULL;
-	struct manager_finding *findings = NULL;
-	uint32_t n = 0;
+	_cleanup_(findings_done) struct findings findings = {.n = 0};
 	struct bus *b;
 	int r;
 
@@ -182,12 +181,11 @@ static int on_verify(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	b = bus_of(userdata);
 	if (!manager_plan(b->manager))
 		return not_ready(error);
-	r = manager_verify(b->manager, &findings, &n);
+	r = manager_verify(b->manager, &findings);
 	if (r >= 0)
 		r = sd_bus_message_new_method_return(m, &reply);
 	if (r >= 0)
-		r = message_append_findings(reply, findings, n);
-	manager_findings_free(findings, n);
+		r = message_append_findings(reply, findings.v, findings.n);
 	return send_or_fail(reply, r);
 }
 

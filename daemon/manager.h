@@ -6,6 +6,7 @@
 #include "machine.h"
 #include "plan.h"
 #include "policy.h"
+#include "verify.h"
 
 /*
  * The one object of a running daemon: loop, timers, signals, current policy, machine and plan. Everything
@@ -63,11 +64,6 @@ int manager_start(struct manager *m);
 int manager_main(struct manager *m);
 int manager_once(struct manager *m);
 
-/* --restore: puts back what a dead predecessor left, and nothing else. */
-int manager_restore(struct manager *m);
-/* --check: reads the policy, resolves it on this host and prints what was found. */
-int manager_check(struct manager *m);
-
 struct sd_event *manager_event(const struct manager *m); /* borrowed; NULL before manager_start() */
 const char *manager_root(const struct manager *m); /* "/" or the recorded tree */
 
@@ -89,16 +85,10 @@ int manager_reload(struct manager *m, struct diag_list *diags);
 /* The same with text on top of the files (NULL: without any from now on). */
 int manager_set(struct manager *m, const char *text, struct diag_list *diags);
 
-/* One finding of manager_verify(): a range of CPUs with the same result. */
-struct manager_finding {
-	char *cpus;
-	const char *result; /* "ok", "differs", "unsupported" */
-	const char *knob; /* "pm_qos_resume_latency_us", "state3/disable", "cpu_dma_latency" */
-	char *detail; /* "found 0, should be 20us" */
-};
-
-/* Reads every file the plan speaks of and compares. The findings are the caller's. */
-int manager_verify(struct manager *m, struct manager_finding **ret, uint32_t *ret_n);
-void manager_findings_free(struct manager_finding *f, uint32_t n);
+/*
+ * Reads every file the plan speaks of and compares (verify.h). A value found changed that no event told of
+ * is taken up like a foreign write right after. The findings are the caller's, for findings_done().
+ */
+int manager_verify(struct manager *m, struct findings *ret);
 
 #endif

@@ -206,7 +206,7 @@ int message_append_profiles(sd_bus_message *m, const struct listing *l)
 	return r < 0 ? r : sd_bus_message_close_container(m);
 }
 
-int message_append_findings(sd_bus_message *m, const struct manager_finding *f, uint32_t n)
+int message_append_findings(sd_bus_message *m, const struct finding *f, uint32_t n)
 {
 	int r;
 

@@ -15,7 +15,7 @@ struct sd_bus_message;
 int message_append_view(struct sd_bus_message *m, const struct view *view);
 int message_append_diags(struct sd_bus_message *m, const struct diag_list *diags);
 int message_append_profiles(struct sd_bus_message *m, const struct listing *l);
-int message_append_findings(struct sd_bus_message *m, const struct manager_finding *f, uint32_t n);
+int message_append_findings(struct sd_bus_message *m, const struct finding *f, uint32_t n);
 int message_append_words(struct sd_bus_message *m, char *const *words, uint32_t n);
 
 #endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "manager-private.h"
+
+/* Plan and differences again, for a machine that turned out otherwise than it was planned for. */
+static int plan_again(const struct manager *m, const struct policy *policy,
+		      const struct machine *machine, struct reload_result *res)
+{
+	struct changes changes = {.n = 0};
+	struct plan *plan;
+	int r = plan_resolve(policy, machine, NULL, &plan);
+
+	if (r < 0)
+		return r;
+	r = diff_make(plan, machine, m->host.global_ns, &changes);
+	if (r < 0) {
+		plan_free(plan);
+		return r;
+	}
+	plan_free(res->plan);
+	changes_done(&res->changes);
+	res->plan = plan;
+	res->changes = changes;
+	return 0;
+}
+
+/* Reads one file into the machine as what others ask for. True when it was not so before. */
+static bool adopt_file(const struct manager *m, struct machine *machine, struct change *c)
+{
+	struct foreign uncounted = {.n_cpus = 0};
+	uint64_t found;
+
+	if (c->kind == KNOB_GLOBAL || c->cpu >= machine->n_cpus ||
+	    m->transition.actuator.ops->get(m->transition.actuator.data, c, &found) < 0)
+		return false;
+	return foreign_judge(&uncounted, FOREIGN_YIELD, machine, c, found, LATENCY_NONE, 0) !=
+	       VERDICT_SAME;
+}
+
+/*
+ * Files that are watched only from now on may have been written since they were read: look at them before
+ * anything is written there.
+ */
+static int follow(struct manager *m, const struct policy *policy, struct machine *machine,
+		  struct reload_result *res)
+{
+	bool changed = false;
+	struct change c;
+
+	if (m->watch.fd < 0 || watch_follow(&m->watch, res->plan) == 0)
+		return 0;
+	while (watch_take(&m->watch, &c))
+		changed |= adopt_file(m, machine, &c);
+	if (!changed)
+		return 0;
+	(void)foreign_forget(machine);
+	return plan_again(m, policy, machine, res);
+}
+
+static void take_over(struct manager *m, struct reload_result *res)
+{
+	if (res->machine) {
+		machine_free(m->machine);
+		m->machine = TAKE_PTR(res->machine);
+		m->needs = res->needs;
+	}
+	if (res->policy) {
+		policy_free(m->policy);
+		m->policy = TAKE_PTR(res->policy);
+	}
+	plan_free(m->plan);
+	m->plan = TAKE_PTR(res->plan);
+}
+
+/* The new policy was not taken; what was learnt of the machine is kept where it can be. */
+static void keep_facts(struct manager *m, struct reload_result *res)
+{
+	if (!res->machine || plan_again(m, m->policy, res->machine, res) < 0)
+		return;
+	policy_free(res->policy);
+	res->policy = NULL;
+	take_over(m, res);
+}
+
+static int note_failure(struct manager *m, const struct transition_result *done,
+			struct reload_result *res)
+{
+	char text[MANAGER_ERROR_MAX], cpu[16], knob[48];
+	bool on_file = done->step == STEP_APPLY || done->step == STEP_VERIFY;
+	struct log_entry e = {.id = LOG_ID_APPLY_FAILED, .priority = LOG_ERR};
+
+	manager_set_error(m, report_failure(done, text, sizeof(text)));
+	if (on_file) {
+		snprintf(cpu, sizeof(cpu), "%u", done->at.cpu);
+		e.cpus = done->at.kind == KNOB_GLOBAL ? NULL : cpu;
+		e.knob = host_knob_name(&done->at, knob, sizeof(knob));
+	}
+	log_entry(&e, "%s", text);
+	if (m->hooks.changed)
+		m->hooks.changed(m->hooks_data, "failed", text);
+	/* A file that is gone or holds another value: what is known of the host is out of date. */
+	m->stale = m->stale || done->n_left || done->error == -ENOENT || done->error == -ENODEV ||
+		   (done->error == -ESTALE && m->watch.fd < 0);
+	if (m->policy && res->policy) {
+		/* The old policy still stands unless the way back failed, too. */
+		m->failed = m->failed || done->n_left > 0;
+		keep_facts(m, res);
+	} else {
+		m->failed = true;
+		take_over(m, res);
+	}
+	if (done->step == STEP_VERIFY && m->watch.fd >= 0)
+		manager_look_soon(m);
+	return done->error;
+}
+
+/* Carries one result of the pipeline out. */
+static int carry_out(struct manager *m, struct reload_result *res)
+{
+	struct machine *machine = res->machine ? res->machine : m->machine;
+	const struct policy *policy = res->policy ? res->policy : m->policy;
+	struct report report = manager_reporter(m);
+	struct transition_result done;
+	int r = follow(m, policy, machine, res);
+
+	if (r < 0)
+		return r;
+	r = transition_run(&m->transition, machine, &res->changes, &done);
+	if (r < 0)
+		return note_failure(m, &done, res);
+	if (done.record_error)
+		log_errno(LOG_ID_HOST, done.record_error,
+			  "cannot write " RESTORE_FILE " anew; the one before leads back as well");
+	if (res->changes.n > 0) {
+		m->generation++;
+		report_applied(&report, policy, res->plan, &res->changes);
+	}
+	take_over(m, res);
+	m->failed = false;
+	return 0;
+}
+
+static void report_reread(const struct reload_result *res)
+{
+	if (res->n_foreign)
+		log_notice(
+			LOG_ID_FOREIGN,
+			"%u files of ours were written by somebody else while nobody looked; taken as what others ask for",
+			res->n_foreign);
+}
+
+static int run(struct manager *m, const struct source_options *source,
+	       const struct restore_record *left, struct diag_list *diags)
+{
+	const struct reload_input in = {
+		.root_fd = m->root_fd,
+		.host = &m->host,
+		.source = source,
+		.policy = m->policy,
+		.machine = m->machine,
+		.needs = m->needs,
+		.left = left,
+		.stale = m->stale,
+	};
+	struct reload_result res = {.needs = 0};
+	int r = reload_run(&in, diags, &res);
+
+	if (r < 0)
+		return r;
+	report_reread(&res);
+	if (res.machine)
+		m->stale = false;
+	/* Said to others before: with a new policy or new settings everybody starts afresh. */
+	if (source && foreign_forget(res.machine ? res.machine : m->machine) > 0)
+		r = plan_again(m, res.policy, res.machine ? res.machine : m->machine, &res);
+	if (r == 0)
+		r = carry_out(m, &res);
+	reload_done(&res);
+	return r;
+}
+
+int manager_run(struct manager *m, const struct source_options *source,
+		const struct restore_record *left, struct diag_list *diags)
+{
+	int r = run(m, source, left, diags);
+
+	if ((r == -ENOENT || r == -ENODEV) && m->stale && m->machine)
+		r = run(m, source, NULL, diags);
+	return r;
+}

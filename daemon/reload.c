@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "reload.h"
+
+#include "sysfs.h"
+
+void reload_done(struct reload_result *r)
+{
+	policy_free(r->policy);
+	machine_free(r->machine);
+	plan_free(r->plan);
+	changes_done(&r->changes);
+	*r = (struct reload_result){.needs = 0};
+}
+
+/* What of it is ours and what is left to others goes over from the machine as it was known. */
+static int carry_over(const struct machine *old, struct machine *m, uint32_t *n_foreign)
+{
+	_cleanup_(restore_done) struct restore_record ours = {.n = 0};
+	int r = restore_current(old, &ours);
+
+	if (r < 0)
+		return r;
+	restore_overlay(&ours, m, n_foreign);
+	for (uint32_t i = 0; i < MIN_OF(old->n_cpus, m->n_cpus); i++)
+		m->cpus[i].left = old->cpus[i].left;
+	return 0;
+}
+
+static int need_machine(const struct reload_input *in, unsigned needs, bool *ret)
+{
+	bool same;
+	int r;
+
+	*ret = true;
+	if (!in->machine || in->stale || needs & ~in->needs)
+		return 0;
+	r = sysfs_same_host(in->root_fd, in->machine, &same);
+	if (r == 0)
+		*ret = !same;
+	return r;
+}
+
+static int read_machine(const struct reload_input *in, struct diag_list *diags,
+			struct reload_result *ret)
+{
+	int r = sysfs_read_machine(in->root_fd, ret->needs, diags, &ret->machine);
+
+	if (r == 0 && in->left)
+		restore_overlay(in->left, ret->machine, &ret->n_foreign);
+	if (r == 0 && in->machine)
+		r = carry_over(in->machine, ret->machine, &ret->n_foreign);
+	return r;
+}
+
+static int run(const struct reload_input *in, struct diag_list *diags, struct reload_result *ret)
+{
+	const struct policy *policy = in->policy;
+	struct machine *machine = in->machine;
+	bool read;
+	int r;
+
+	if (in->source) {
+		r = source_load(in->source, diags, &ret->policy);
+		if (r < 0)
+			return r;
+		policy = ret->policy;
+	}
+	ret->needs = policy_needs(policy) | in->needs;
+	r = need_machine(in, ret->needs, &read);
+	if (r < 0)
+		return r;
+	if (read) {
+		r = read_machine(in, diags, ret);
+		if (r < 0)
+			return r;
+		machine = ret->machine;
+	}
+	host_read_global(in->host, machine);
+	r = plan_resolve(policy, machine, diags, &ret->plan);
+	if (r < 0)
+		return r;
+	return diff_make(ret->plan, machine, in->host->global_ns, &ret->changes);
+}
+
+int reload_run(const struct reload_input *in, struct diag_list *diags, struct reload_result *ret)
+{
+	struct reload_result result = {.needs = 0};
+	int r = run(in, diags, &result);
+
+	if (r < 0)
+		reload_done(&result);
+	else
+		*ret = result;
+	return r;
+}

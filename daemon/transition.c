@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "transition.h"
+
+#include "sysfs.h"
+
+/* What stands after c was carried out. The host remembers the global request itself. */
+static void note(struct machine *m, const struct change *c)
+{
+	uint16_t bit = (uint16_t)(1U << (c->kind == KNOB_QOS ? MACHINE_BIT_QOS : c->state));
+	struct machine_cpu *cpu = &m->cpus[c->cpu];
+
+	switch ((enum knob_kind)c->kind) {
+	case KNOB_QOS:
+		cpu->qos_ns = c->to;
+		break;
+	case KNOB_DISABLE:
+		cpu->disabled = (uint16_t)(c->to ? cpu->disabled | bit : cpu->disabled & ~bit);
+		break;
+	case KNOB_GLOBAL:
+		return;
+	}
+	cpu->cut &= (uint16_t)~bit;
+}
+
+/* The record before the first write: priors, what is ours, what will be. */
+static int record_ahead(const struct transition *t, const struct machine *m,
+			const struct changes *c)
+{
+	_cleanup_(restore_done) struct restore_record record = {.n = 0};
+	int r = restore_plan(m, c, &record);
+
+	if (r < 0)
+		return r;
+	r = host_note_global(t->host, c, &record.global);
+	return r < 0 ? r : restore_save(t->root_fd, &record);
+}
+
+int transition_record(const struct transition *t, const struct machine *m)
+{
+	_cleanup_(restore_done) struct restore_record record = {.n = 0};
+	int r = restore_current(m, &record);
+
+	if (r < 0)
+		return r;
+	record.global = t->host->tree;
+	return restore_save(t->root_fd, &record);
+}
+
+/* Ends at a step; at is the file it was about, if any. */
+static int ended(struct transition_result *ret, enum transition_step step, int error,
+		 const struct changes *c, uint32_t at)
+{
+	ret->step = step;
+	ret->error = error;
+	if (at < c->n)
+		ret->at = c->v[at];
+	return error;
+}
+
+/* After a rollback: the shorter record, unless something is left for which the long one is needed. */
+static void record_rollback(const struct transition *t, const struct machine *m,
+			    struct transition_result *ret)
+{
+	if (ret->n_left == 0)
+		ret->record_error = transition_record(t, m);
+}
+
+static int verify(const struct transition *t, const struct changes *c, struct apply_result *applied,
+		  struct transition_result *ret)
+{
+	/*
+	 * Events up to here are of our own writes or of somebody else's, which the reading then finds. When
+	 * all is well their marks go; whatever comes later leaves a new one.
+	 */
+	if (t->watch)
+		(void)watch_collect(t->watch);
+	ret->error = apply_verify(&t->actuator, c, applied);
+	if (ret->error == 0) {
+		if (t->watch)
+			watch_forget(t->watch, c);
+		return 0;
+	}
+	ret->n_left = apply_rollback(&t->actuator, c, c->n);
+	ret->found = applied->found;
+	return ended(ret, STEP_VERIFY, ret->error, c,
+		     applied->failed < c->n ? applied->failed : applied->first_differs);
+}
+
+int transition_run(const struct transition *t, struct machine *m, const struct changes *c,
+		   struct transition_result *ret)
+{
+	struct apply_result applied;
+	int r;
+
+	*ret = (struct transition_result){.step = STEP_DONE};
+	if (c->n == 0)
+		return 0;
+	r = record_ahead(t, m, c);
+	if (r < 0)
+		return ended(ret, STEP_RECORD, r, c, UINT32_MAX);
+	r = apply_run(&t->actuator, c, &applied);
+	ret->n_written = applied.n_written;
+	if (r < 0) {
+		ret->n_left = applied.n_not_rolled_back;
+		record_rollback(t, m, ret);
+		return ended(ret, STEP_APPLY, r, c, applied.failed);
+	}
+	r = verify(t, c, &applied, ret);
+	if (r < 0) {
+		record_rollback(t, m, ret);
+		return r;
+	}
+	for (uint32_t i = 0; i < c->n; i++)
+		note(m, &c->v[i]);
+	ret->record_error = transition_record(t, m);
+	return 0;
+}
+
+int transition_undo(const struct transition *t, struct machine *m, struct transition_result *ret)
+{
+	_cleanup_(changes_done) struct changes c = {.n = 0};
+	_cleanup_free_ bool *done = NULL;
+	struct apply_result applied;
+	uint32_t failed;
+	int r;
+
+	*ret = (struct transition_result){.step = STEP_DONE};
+	r = diff_undo(m, t->host->global_ns, &c);
+	if (r < 0)
+		return ended(ret, STEP_RECORD, r, &c, UINT32_MAX);
+	/* Without memory for it every file counts as still ours: the record then says more, not less. */
+	done = calloc(c.n + 1, sizeof(*done));
+	failed = apply_all(&t->actuator, &c, done, &applied);
+	ret->n_written = applied.n_written;
+	for (uint32_t i = 0; i < c.n; i++)
+		if (done && done[i])
+			note(m, &c.v[i]);
+	if (failed)
+		ended(ret, STEP_APPLY, applied.error, &c, applied.failed);
+	ret->record_error = transition_record(t, m);
+	return (int)failed;
+}
+
+int transition_restore(const struct transition *t, struct transition_leftover *leftover,
+		       struct transition_result *ret)
+{
+	_cleanup_(restore_done) struct restore_record left = {.n = 0};
+	_cleanup_(machine_freep) struct machine *m = NULL;
+	int r = restore_load(t->root_fd, &left);
+
+	*ret = (struct transition_result){.step = STEP_DONE};
+	*leftover = (struct transition_leftover){.damaged = r == -EBADMSG};
+	if (r < 0 && r != -EBADMSG)
+		return r;
+	if (restore_is_empty(&left))
+		return 0;
+	r = sysfs_read_machine(t->root_fd, 0, NULL, &m);
+	if (r < 0)
+		return r;
+	restore_overlay(&left, m, &leftover->n_foreign);
+	(void)host_adopt(t->host, &left.global);
+	host_read_global(t->host, m);
+	return transition_undo(t, m, ret);
+}

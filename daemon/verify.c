@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "verify.h"
+
+#include "host.h"
+
+enum result { RESULT_OK, RESULT_DIFFERS, RESULT_UNSUPPORTED };
+
+/* What makes two CPUs one finding. */
+struct key {
+	enum result result;
+	uint8_t kind; /* enum knob_kind, or KIND_MODE */
+	uint8_t state; /* state, or mode */
+	uint8_t mode_reason;
+	bool left; /* to others, after a foreign write */
+	uint64_t found, wanted;
+};
+
+#define KIND_MODE 0xff
+
+struct bundle {
+	struct key key;
+	struct cpuset cpus;
+};
+
+struct collector {
+	struct bundle bundles[FINDINGS_MAX];
+	uint32_t n, n_differs, dropped, n_cpus;
+	int error;
+};
+
+static bool key_equal(const struct key *a, const struct key *b)
+{
+	return a->result == b->result && a->kind == b->kind && a->state == b->state &&
+	       a->mode_reason == b->mode_reason && a->left == b->left && a->found == b->found &&
+	       a->wanted == b->wanted;
+}
+
+static void add(struct collector *c, uint32_t cpu, const struct key *key)
+{
+	struct bundle *g = c->bundles;
+
+	c->n_differs += key->result == RESULT_DIFFERS;
+	while (g < c->bundles + c->n && !key_equal(&g->key, key))
+		g++;
+	if (g == c->bundles + FINDINGS_MAX) {
+		c->dropped++;
+		return;
+	}
+	if (g == c->bundles + c->n) {
+		int r = cpuset_init(&g->cpus, c->n_cpus);
+
+		if (r < 0) {
+			c->error = r;
+			return;
+		}
+		g->key = *key;
+		c->n++;
+	}
+	cpuset_add(&g->cpus, cpu);
+}
+
+static void check_qos(struct collector *c, const struct plan_row *row,
+		      const struct machine_cpu *now, uint32_t cpu)
+{
+	struct key key = {.kind = KNOB_QOS, .found = now->qos_ns, .wanted = row->qos_ns};
+
+	if (row->policy_limit_ns == LATENCY_NONE && !row->sets_qos)
+		return;
+	if (!now->has_qos) {
+		/* Without that file the limit is kept by the states' own, if there are any. */
+		if (row->table != MACHINE_NO_TABLE)
+			return;
+		key.result = RESULT_UNSUPPORTED;
+		key.found = 0;
+		key.wanted = row->policy_limit_ns;
+	} else if (now->left & 1U << MACHINE_BIT_QOS) {
+		key.left = true;
+		key.wanted = row->policy_limit_ns;
+		key.result = now->qos_ns > row->policy_limit_ns ? RESULT_DIFFERS : RESULT_OK;
+	} else {
+		/* What is stricter than ours is somebody's who may be so. */
+		key.result = now->qos_ns > row->qos_ns ? RESULT_DIFFERS : RESULT_OK;
+	}
+	add(c, cpu, &key);
+}
+
+static void check_states(struct collector *c, const struct plan_row *row,
+			 const struct machine_cpu *now, uint32_t cpu)
+{
+	for (uint8_t state = 0; state < MACHINE_STATES_MAX; state++) {
+		uint32_t bit = 1U << state;
+		struct key key = {.kind = KNOB_DISABLE, .state = state};
+
+		if (!((row->disable_care | now->left) & bit))
+			continue;
+		key.left = now->left & bit;
+		key.found = (now->disabled & bit) != 0;
+		key.wanted = key.left ? 1 : (row->disable_mask & bit) != 0;
+		if (key.found != key.wanted && key.wanted)
+			key.result = RESULT_DIFFERS;
+		add(c, cpu, &key);
+	}
+}
+
+static void check_modes(struct collector *c, const struct plan_row *row, uint32_t cpu)
+{
+	for (uint8_t mode = 0; row->online && mode < MODE_N; mode++) {
+		const struct plan_mode_cell *cell = &row->modes[mode];
+		struct key key = {
+			.result = RESULT_UNSUPPORTED,
+			.kind = KIND_MODE,
+			.state = mode,
+			.mode_reason = cell->reason,
+			.wanted = cell->wanted,
+		};
+
+		if (cell->wanted != cell->effective)
+			add(c, cpu, &key);
+	}
+}
+
+static int check_global(struct collector *c, const struct plan *plan, const struct actuator *a)
+{
+	struct change knob = {.kind = KNOB_GLOBAL, .to = plan->global_ns};
+	struct key key = {.kind = KNOB_GLOBAL, .wanted = plan->global_ns};
+	int r;
+
+	if (!plan->sets_global)
+		return 0;
+	r = a->ops->get(a->data, &knob, &key.found);
+	if (r < 0)
+		return r;
+	key.result = key.found > key.wanted ? RESULT_DIFFERS : RESULT_OK;
+	add(c, UINT32_MAX, &key);
+	return 0;
+}
+
+static const char *mode_why(enum mode_reason reason)
+{
+	switch (reason) {
+	case MODE_NO_MODULE:
+		return "needs the module cpuidle_policy, which is not loaded";
+	case MODE_MODULE_LACKS:
+		return "the loaded module cannot do it here";
+	case MODE_NO_WAITPKG:
+		return "the CPU has no UMWAIT";
+	case MODE_GUEST:
+		return "in a guest only when named";
+	case MODE_NOT_GUEST:
+		return "only in a guest";
+	case MODE_LIMIT_TOO_SHORT:
+		return "the limit is too short";
+	case MODE_NO_STATE:
+		return "no state it could act on";
+	case MODE_UNSAFE:
+		return "unsafe without a timer that runs in every state";
+	case MODE_AS_ASKED:
+	case MODE_NOT_NEEDED:
+	case MODE_HARMLESS:
+	case MODE_OFFLINE:
+		break;
+	}
+	return "not possible here";
+}
+
+static void value_text(uint8_t kind, uint64_t value, char *buf)
+{
+	if (kind == KNOB_DISABLE)
+		snprintf(buf, LATENCY_TEXT_MAX, "%u", value != 0);
+	else
+		units_format_latency(value, buf, LATENCY_TEXT_MAX);
+}
+
+static char *detail_of(const struct key *k)
+{
+	char found[LATENCY_TEXT_MAX], wanted[LATENCY_TEXT_MAX], text[160];
+
+	value_text(k->kind, k->found, found);
+	value_text(k->kind, k->wanted, wanted);
+	if (k->kind == KIND_MODE)
+		snprintf(text, sizeof(text), "%s: %s",
+			 plan_mode_value_name((enum mode_value)k->wanted),
+			 mode_why(k->mode_reason));
+	else if (k->result == RESULT_UNSUPPORTED)
+		snprintf(text, sizeof(text), "no such file here; the limit %s cannot be kept",
+			 wanted);
+	else if (k->result == RESULT_DIFFERS)
+		snprintf(text, sizeof(text), "found %s, should be %s%s", found, wanted,
+			 k->left ? "; left to others after their write" : "");
+	else if (k->found != k->wanted)
+		snprintf(text, sizeof(text), "%s, stricter than %s by somebody else", found,
+			 wanted);
+	else
+		snprintf(text, sizeof(text), "%s", found);
+	return strdup(text);
+}
+
+static const char *result_name(enum result result)
+{
+	switch (result) {
+	case RESULT_OK:
+		return "ok";
+	case RESULT_DIFFERS:
+		return "differs";
+	case RESULT_UNSUPPORTED:
+		break;
+	}
+	return "unsupported";
+}
+
+static int finish_one(const struct bundle *g, struct finding *f)
+{
+	struct change knob = {.kind = g->key.kind, .state = g->key.state};
+	char name[40];
+
+	if (g->key.kind == KIND_MODE)
+		f->knob = strdup(plan_mode_name(g->key.state));
+	else
+		f->knob = strdup(host_knob_name(&knob, name, sizeof(name)));
+	f->cpus = g->key.kind == KNOB_GLOBAL ? strdup("") : cpuset_to_string(&g->cpus);
+	f->detail = detail_of(&g->key);
+	f->result = result_name(g->key.result);
+	return f->knob && f->cpus && f->detail ? 0 : -ENOMEM;
+}
+
+void findings_done(struct findings *f)
+{
+	for (uint32_t i = 0; i < f->n; i++) {
+		free(f->v[i].cpus);
+		free(f->v[i].knob);
+		free(f->v[i].detail);
+	}
+	free(f->v);
+	*f = (struct findings){.n = 0};
+}
+
+static int finish(struct collector *c, struct findings *ret)
+{
+	struct findings f = {.n_differs = c->n_differs, .dropped = c->dropped};
+	int r = 0;
+
+	f.v = calloc(c->n + 1, sizeof(*f.v));
+	if (!f.v)
+		return -ENOMEM;
+	for (f.n = 0; r == 0 && f.n < c->n; f.n++)
+		r = finish_one(&c->bundles[f.n], &f.v[f.n]);
+	if (r < 0)
+		findings_done(&f);
+	else
+		*ret = f;
+	return r;
+}
+
+int verify_make(const struct plan *plan, const struct machine *now, const struct actuator *a,
+		struct findings *ret)
+{
+	_cleanup_free_ struct collector *c = calloc(1, sizeof(*c));
+	int r;
+
+	if (!c)
+		return -ENOMEM;
+	c->n_cpus = plan->n_cpus;
+	for (uint32_t cpu = 0; cpu < MIN_OF(plan->n_cpus, now->n_cpus); cpu++) {
+		const struct plan_row *row = plan_row_of(plan, cpu);
+
+		if (!row)
+			continue;
+		check_qos(c, row, &now->cpus[cpu], cpu);
+		check_states(c, row, &now->cpus[cpu], cpu);
+		check_modes(c, row, cpu);
+	}
+	r = check_global(c, plan, a);
+	if (r == 0)
+		r = c->error;
+	if (r == 0)
+		r = finish(c, ret);
+	for (uint32_t i = 0; i < c->n; i++)
+		cpuset_done(&c->bundles[i].cpus);
+	return r;
+}
