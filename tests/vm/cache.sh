@@ -3,8 +3,15 @@
 #
 # What fetch and rootfs share: the cache, and the way to Debian's archive.
 
+if [ -z "${CPUIDLED_CACHE:-}" ]; then
+	if [ "$(id -u)" = 0 ] || [ -e /var/cache/cpuidled/vm-1 ]; then
+		CPUIDLED_CACHE=/var/cache/cpuidled
+	else
+		CPUIDLED_CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/cpuidled
+	fi
+fi
 # Raise the number when an item's contents change: an old cache is then left alone, not misread.
-store=${CPUIDLED_CACHE:-/var/cache/cpuidled}/vm-1
+store=$CPUIDLED_CACHE/vm-1
 
 die()
 {

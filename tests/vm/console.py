@@ -77,38 +77,36 @@ class Lines:
 
 class Verdict:
     def __init__(self):
-        self.passed = self.skipped = 0
-        self.failed = []
+        self.passed, self.skipped, self.failed = [], [], []
         self.wrong = []  # what is wrong with the guest rather than with a test of it
-        self.plan = None
+        self.plan = self.reason = None
         self.done = False
         self.tainted = False
         self.panicked = False
-        self.splats = 0
+        self.splats = []
 
     def line(self, text):
         if STAMP.match(text):
             if SPLAT.search(text):
-                self.splats += 1
-                if self.splats == 1:
-                    self.wrong.append("kernel: " + STAMP.sub("", text, count=1).strip())
+                self.splats.append(STAMP.sub("", text, count=1).strip())
             self.panicked = self.panicked or bool(PANIC.search(text))
             return
         tap = re.match(r"(not )?ok\b *(\d+)? *(?:- *)?([^#]*)(# *(SKIP|TODO)\b.*)?", text, re.I)
         if tap and text.startswith(("ok", "not ok")):
             directive = (tap.group(5) or "").upper()
             if directive == "SKIP" and not tap.group(1):
-                self.skipped += 1
+                self.skipped.append(text)
             elif tap.group(1) and directive != "TODO":
                 self.failed.append(text)
             else:
-                self.passed += 1
+                self.passed.append(text)
             return
         plan = re.match(r"1\.\.(\d+)\b", text)
         if plan:
             if self.plan is not None:
                 self.wrong.append("a second plan: " + text)
             self.plan = int(plan.group(1))
+            self.reason = text[plan.end() :].strip() or "# SKIP no cases"
         elif text.startswith("Bail out!"):
             self.wrong.append(text)
         elif text.startswith("# guest tainted "):
@@ -127,13 +125,16 @@ class Verdict:
             self.wrong.append(how)
         elif self.plan is None:
             self.wrong.append("the guest ended without a plan (1..N)")
-        seen = self.passed + self.skipped + len(self.failed)
+        seen = len(self.passed) + len(self.skipped) + len(self.failed)
         if self.done and self.plan is not None and seen != self.plan:
             self.wrong.append("planned %d tests, saw %d" % (self.plan, seen))
         if self.plan == 0 and self.done and not seen:
-            self.skipped = 1
-        if self.splats > 1:
-            self.wrong[0] += " (and %d more such lines)" % (self.splats - 1)
+            self.skipped.append("ok - %s" % self.reason)
+        if self.splats:
+            more = len(self.splats) - 1
+            self.wrong.insert(
+                0, "kernel: " + self.splats[0] + (" (and %d more such lines)" % more if more else "")
+            )
 
 
 class Guest:
@@ -261,6 +262,45 @@ def tail(path, count):
     return lines[-count:]
 
 
+def last_words(args):
+    """The end of the console and of what the emulator said."""
+    for text in tail(args.log, args.tail):
+        yield text
+    for text in tail(args.emulator_log, 5):
+        yield "emulator: " + text
+
+
+def report(verdict, args, seconds):
+    """For a reader: why, and the counts as the last line."""
+    if verdict.failed or verdict.wrong:
+        print("---- %s: the end of its console (%s)" % (args.name, args.log))
+        for text in last_words(args):
+            print("  " + text)
+        print("----")
+        for text in verdict.failed + verdict.wrong:
+            print("%s: %s" % (args.name, text))
+    print("# %s: %.0f s" % (args.name, seconds))
+    # What is wrong with the guest itself counts as one failure, so that no reader of the totals
+    # takes a guest that died early for a good one.
+    print(
+        "%d passed, %d failed, %d skipped"
+        % (len(verdict.passed), len(verdict.failed) + bool(verdict.wrong), len(verdict.skipped))
+    )
+
+
+def report_tap(verdict, args):
+    """For a program: each case, then what is wrong with the guest as one more."""
+    for text in verdict.passed + verdict.skipped + verdict.failed:
+        result, name = re.match(r"((?:not )?ok)\b[ \d]*(?:- *)?(.*)", text).groups()
+        print("%s - %s: %s" % (result, args.tap, name))
+    for text in verdict.wrong:
+        print("not ok - %s: %s" % (args.tap, text))
+    if verdict.failed or verdict.wrong:
+        print("# the end of the console (%s):" % args.log)
+        for text in last_words(args):
+            print("#   " + text)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--name", required=True)
@@ -269,6 +309,7 @@ def main():
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--tail", type=int, default=60, help="lines shown of a failed guest")
     parser.add_argument("--interactive", action="store_true")
+    parser.add_argument("--tap", metavar="LABEL")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("command", nargs="+")
     args = parser.parse_args()
@@ -288,27 +329,11 @@ def main():
             verdict = watch(guest, console, args.seconds, args.verbose)
     finally:
         guest.stop()
-
-    bad = verdict.failed or verdict.wrong
-    if bad:
-        print("---- %s: the end of its console (%s)" % (args.name, args.log))
-        for text in tail(args.log, args.tail):
-            print("  " + text)
-        for text in tail(args.emulator_log, 5):
-            print("  emulator: " + text)
-        print("----")
-        for text in verdict.failed:
-            print("%s: %s" % (args.name, text))
-        for text in verdict.wrong:
-            print("%s: %s" % (args.name, text))
-    print("# %s: %.0f s" % (args.name, time.monotonic() - begin))
-    # what is wrong with the guest itself counts as one failure, so that no reader of the totals
-    # takes a guest that died early for a good one
-    print(
-        "%d passed, %d failed, %d skipped"
-        % (verdict.passed, len(verdict.failed) + bool(verdict.wrong), verdict.skipped)
-    )
-    return 1 if bad else 0
+    if args.tap:
+        report_tap(verdict, args)
+    else:
+        report(verdict, args, time.monotonic() - begin)
+    return 1 if verdict.failed or verdict.wrong else 0
 
 
 if __name__ == "__main__":

@@ -3,6 +3,10 @@
 #
 # Is each guest what the table promises? A guest whose CPU lost a flag, or whose driver did not
 # register, would let every later test pass for the wrong reason.
+#
+# guests: qemu-none-6.1 qemu-acpi-6.1 qemu-acpi-noarat-6.1 qemu-systemd-6.1
+# guests: qemu-none-6.12 qemu-acpi-6.12 qemu-acpi-noarat-6.12 qemu-systemd-6.12
+# guests: bochs-spr-6.1 bochs-spr-6.12 bochs-spr2-6.1 bochs-skx-6.1 bochs-none-6.1 bochs-acpi-6.1
 count=0
 check()
 {
@@ -21,6 +25,10 @@ states()
 flag()
 {
 	grep -q "^flags.*\b$1\b" /proc/cpuinfo && echo yes || echo no
+}
+broadcast()
+{
+	sed -n 's/^tick_broadcast_mask: //p' /proc/timer_list
 }
 moved()
 {
@@ -46,8 +54,14 @@ qemu-acpi-* | qemu-systemd-*)
 	check C2 "$(cat $cpu/cpu1/cpuidle/state2/desc)" "ACPI IOPORT 0x80"
 	check "states are used" "$(moved)" yes
 	case $CPUIDLED_GUEST in
-	*noarat*) check "the local timer runs in C2 (ARAT)" "$(flag arat)" no ;;
-	*) check "the local timer runs in C2 (ARAT)" "$(flag arat)" yes ;;
+	*noarat*)
+		check "the local timer runs in C2 (ARAT)" "$(flag arat)" no
+		check "CPUs woken by the broadcast timer" "$(broadcast)" 3
+		;;
+	*)
+		check "the local timer runs in C2 (ARAT)" "$(flag arat)" yes
+		check "CPUs woken by the broadcast timer" "$(broadcast)" 0
+		;;
 	esac
 	;;
 bochs-acpi-*)
