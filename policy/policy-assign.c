@@ -45,7 +45,7 @@ static int refuse_latency(const struct schema_row *row, const struct text_assign
 			row, a, diags,
 			"could mean zero (as in the kernel's file) or no limit (as people read it)");
 	if (r == -ERANGE)
-		return refuse(row, a, diags, "is out of range");
+		return refuse(row, a, diags, "is more than the kernel can hold, 2147s");
 	return refuse(row, a, diags, "is no latency in whole nanoseconds");
 }
 
