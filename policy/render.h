@@ -2,20 +2,17 @@
 #ifndef CPUIDLED_RENDER_H
 #define CPUIDLED_RENDER_H
 
+#include "buf.h"
 #include "diff.h"
 #include "view.h"
 
 /*
  * Text for people, from views and diffs; JSON is made of the same views in cli/out.c. Text grows in a
- * struct render; memory trouble is remembered and reported once by render_finish().
+ * struct render, zero-initialised; memory trouble is remembered and reported once by render_finish().
  */
 struct render {
-	char *text;
-	size_t n, cap;
-	bool failed;
+	struct buf buf;
 };
-
-void render_printf(struct render *r, const char *fmt, ...) _printf_(2, 3);
 
 /* The text, owned by the caller; NULL when memory ran out. r is empty afterwards. */
 char *render_finish(struct render *r);
