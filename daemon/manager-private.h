@@ -77,7 +77,7 @@ struct report manager_reporter(const struct manager *m);
 /*
  * manager-run.c: the one way to a CPU. source: read the policy anew; NULL: the one in force. left: record of a
  * dead predecessor, at start. A host that changed under it is read again and tried once more. Errors as of
- * reload_run() and transition_run(); told to the log except for diags.
+ * reload_run() and transition_run(); everything is told to the log, diags as well.
  */
 int manager_run(struct manager *m, const struct source_options *source,
 		const struct restore_record *left, struct diag_list *diags);

@@ -164,6 +164,8 @@ static int run(struct manager *m, const struct source_options *source,
 	struct reload_result res = {.needs = 0};
 	int r = reload_run(&in, diags, &res);
 
+	if (diags)
+		report_diags(diags);
 	if (r < 0)
 		return r;
 	report_reread(&res);
@@ -184,6 +186,6 @@ int manager_run(struct manager *m, const struct source_options *source,
 	int r = run(m, source, left, diags);
 
 	if ((r == -ENOENT || r == -ENODEV) && m->stale && m->machine)
-		r = run(m, source, NULL, diags);
+		r = run(m, source, NULL, NULL);
 	return r;
 }

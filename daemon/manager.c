@@ -197,7 +197,6 @@ static int take_policy(struct manager *m, const char *settings, const char *what
 	uint64_t before = m->generation;
 	int r = manager_run(m, &source, NULL, &found);
 
-	report_diags(&found);
 	if (r == -EBADMSG)
 		log_error(LOG_ID_RELOAD_REFUSED,
 			  "%s refused: %zu errors in the policy; what was in force stays", what,
@@ -487,7 +486,6 @@ static int first_run(struct manager *m)
 		log_errno(LOG_ID_HOST, r,
 			  "cannot take " HOST_GLOBAL_PATH " over from an earlier run");
 	r = manager_run(m, &source, &left, &diags);
-	report_diags(&diags);
 	if (r == -EBADMSG)
 		log_error(LOG_ID_RELOAD_REFUSED, "%zu errors in the policy; nothing is applied",
 			  diags.n_errors);
