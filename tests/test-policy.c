@@ -185,7 +185,7 @@ static void assert_cap(const char *kind, const char *keys, unsigned max)
 	text = buf_finish(&b);
 	snprintf(told, sizeof(told), "b:1: error: too many sections [%s ...]; at most ", kind);
 	{
-		_made_ m = MAKE_GOOD(text);
+		_made_ full = MAKE_GOOD(text);
 		_made_ over = MAKE(text, keys[0] == 'C'	  ? "[Group over]\n"
 					 : keys[0] == 'S' ? "[Workload over]\n"
 							  : "[Profile over]\n");
@@ -195,6 +195,7 @@ static void assert_cap(const char *kind, const char *keys, unsigned max)
 			last++;
 		ck_assert_uint_eq(over.diags.n_errors, 1);
 		assert_told(&over, last, told);
+		ck_assert_uint_eq(full.diags.n_errors, 0);
 	}
 	free(text);
 }
