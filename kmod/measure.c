@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <net/netlink.h>
+#include "enter.h"
+#include "measure.h"
+
+void measure_broadcasts(bool on)
+{
+	if (on)
+		static_branch_enable(&enter_key_broadcast);
+	else
+		static_branch_disable(&enter_key_broadcast);
+}
+
+static int measure_put_u64(struct sk_buff *skb, int attr, u64 value)
+{
+	return nla_put_u64_64bit(skb, attr, value, CPUIDLE_POLICY_CPU_PAD);
+}
+
+/* Each counter is one word, written by its CPU alone: reading it here needs no more. */
+int measure_put(struct sk_buff *skb, unsigned int cpu, unsigned int states)
+{
+	const struct enter_cpu *e = &per_cpu(enter_cpu, cpu);
+	struct nlattr *nest = nla_nest_start(skb, CPUIDLE_POLICY_A_CPU);
+	unsigned int i;
+
+	if (!nest || nla_put_u32(skb, CPUIDLE_POLICY_CPU_ID, cpu) ||
+	    nla_put_u32(skb, CPUIDLE_POLICY_CPU_VETOED, READ_ONCE(e->vetoed)) ||
+	    nla_put_u32(skb, CPUIDLE_POLICY_CPU_INSIDE, READ_ONCE(e->inside)) ||
+	    measure_put_u64(skb, CPUIDLE_POLICY_CPU_WINDOWS, READ_ONCE(e->windows)) ||
+	    measure_put_u64(skb, CPUIDLE_POLICY_CPU_STI_MWAITS, READ_ONCE(e->sti_mwaits)) ||
+	    measure_put_u64(skb, CPUIDLE_POLICY_CPU_BROADCASTS, READ_ONCE(e->broadcasts)))
+		return -EMSGSIZE;
+	for (i = 0; i < states; i++)
+		if (measure_put_u64(skb, CPUIDLE_POLICY_CPU_ENTRY, READ_ONCE(e->entries[i])))
+			return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
