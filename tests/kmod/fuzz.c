@@ -90,8 +90,11 @@ static void fuzz_nest(struct wire_msg *m, uint16_t type, uint16_t mask, uint16_t
 	if (fuzz_below(16))
 		fuzz_attr(m, mask, true);
 	for (i = 0; i < n; i++) {
-		attr = fuzz_below(max + 3);
-		fuzz_attr(m, attr, attr == mask);
+		attr = fuzz_below(fuzz_below(4) ? 7 : max + 3);
+		if (fuzz_below(2) && attr != mask)
+			wire_put_u32(m, attr, fuzz_below(8)); /* likely to be good */
+		else
+			fuzz_attr(m, attr, attr == mask);
 	}
 	wire_nest_end(m, nest);
 	if (!fuzz_below(32))
@@ -178,7 +181,7 @@ static void fuzz_one(struct wire *w, struct wire *watch, struct fuzz_tally *t, u
 	int ret;
 
 	fuzz_message(w, &m);
-	if (fuzz_below(2))
+	if (!fuzz_below(3))
 		fuzz_mutate(&m);
 	ret = wire_talk(w, &m, NULL, NULL);
 	if (ret >= 0)
@@ -214,8 +217,8 @@ int fuzz_run(uint32_t seed, uint64_t count)
 	gen = fuzz_generation(&watch);
 	for (i = 0; i < count; i++) {
 		fuzz_one(&w, &watch, &t, &gen);
-		if (i % 1000 == 999)
-			wire_take(&w, "fuzz", 600000, i % 2000 == 999 ? 0 : 600000);
+		if (i % 100 == 99)
+			wire_take(&w, "fuzz", 600000, i % 200 == 99 ? 0 : 600000);
 	}
 	tap_note("seed %u: %llu taken, %llu refused, %llu of them without words", seed,
 		 (unsigned long long)t.taken, (unsigned long long)t.refused,

@@ -3,6 +3,7 @@
  * kmodctl - talk to the module without any library; for test guests, statically linked
  *
  *	kmodctl contract		hold the module to its header (TAP)
+ *	kmodctl modes			see each mode do what it says (TAP)
  *	kmodctl fuzz SEED COUNT		random and mutated messages (TAP)
  *	kmodctl stress SEED COUNT	attach, detach, lease races (TAP)
  *	kmodctl caps|config|stats|qos	print
@@ -22,6 +23,7 @@
 #include <unistd.h>
 #include "contract.h"
 #include "fuzz.h"
+#include "modes.h"
 #include "snapshot.h"
 #include "tap.h"
 #include "wire.h"
@@ -306,6 +308,10 @@ int main(int argc, char **argv)
 		return cmd_snapshot();
 	if (!strcmp(cmd, "contract")) {
 		contract_run();
+		return tap_end();
+	}
+	if (!strcmp(cmd, "modes")) {
+		modes_run();
 		return tap_end();
 	}
 	if (!strcmp(cmd, "fuzz") && argc == 4) {

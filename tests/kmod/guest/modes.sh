@@ -1,0 +1,12 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Each mode does what it says, by the kernel's counters and the module's.
+#
+# guests: qemu-none-6.1 qemu-acpi-6.1 qemu-acpi-noarat-6.1
+# guests: qemu-none-6.12 qemu-acpi-6.12 qemu-acpi-noarat-6.12
+# guests: bochs-spr-6.1 bochs-skx-6.1 bochs-acpi-6.1 bochs-none-6.1 bochs-spr-6.12
+# needs: module kmodctl
+insmod /cpuidle_policy.ko
+/kmodctl modes
+rmmod cpuidle_policy
