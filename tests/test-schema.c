@@ -203,6 +203,141 @@ START_TEST(test_shipped_conf)
 }
 END_TEST
 
+/* The manual without the marks of roff that stand in the middle of words. */
+static char *read_manual(void)
+{
+	char *text = test_read(TEST_SOURCE_DIR "/..", "man/cpuidled.conf.5"), *to = text;
+
+	for (const char *from = text; *from != '\0'; from++) {
+		if (*from != '\\' || from[1] != '-')
+			*to++ = *from;
+	}
+	*to = '\0';
+	return text;
+}
+
+/* The text between a mark and the next line that begins with one of two others; caller frees. */
+static char *cut(const char *text, const char *mark, const char *end, const char *other_end)
+{
+	const char *at = strstr(text, mark), *stop, *other_stop;
+
+	ck_assert_msg(at, "the manual has no \"%s\"", mark);
+	at += strlen(mark);
+	stop = strstr(at, end);
+	other_stop = strstr(at, other_end);
+	if (!stop || (other_stop && other_stop < stop))
+		stop = other_stop;
+	ck_assert_ptr_nonnull(stop);
+	return strndup(at, (size_t)(stop - at));
+}
+
+static void check_paragraph(const struct schema_row *row, const char *paragraph)
+{
+	char word[64];
+
+	if (row->def) {
+		snprintf(word, sizeof(word), "Default: %s.\n", row->def[0] ? row->def : "empty");
+		ck_assert_msg(strstr(paragraph, word), "%s=: no \"%s\" in the manual", row->key,
+			      word);
+	}
+	for (unsigned i = 0; row->choices && schema_choice_name(row, i, word, sizeof(word)) == 0;
+	     i++)
+		ck_assert_msg(strstr(paragraph, word), "%s=: no \"%s\" in the manual", row->key,
+			      word);
+}
+
+/* Each key has its paragraph in its section of the manual, with default and choices; there are no others. */
+START_TEST(test_manual)
+{
+	char *manual = read_manual();
+	size_t n = 0;
+
+	for (size_t i = 0; i < schema_n_rows; i++) {
+		const struct schema_row *row = &schema_rows[i];
+		bool named = schema_section_has_name(row->section);
+		char *section, *paragraph, mark[64];
+
+		snprintf(mark, sizeof(mark), "\n.SS [%s%s]", schema_section_name(row->section),
+			 named ? " NAME" : "");
+		section = cut(manual, mark, "\n.SS ", "\n.SH ");
+		section = realloc(section, strlen(section) + 8);
+		memcpy(section + strlen(section), "\n.TP\n", 6);
+		snprintf(mark, sizeof(mark), "\n.TP\n.B %s=\n", row->key);
+		paragraph = cut(section, mark, "\n.TP\n", "\n.PP\n");
+		paragraph = realloc(paragraph, strlen(paragraph) + 2);
+		memcpy(paragraph + strlen(paragraph), "\n", 2);
+		check_paragraph(row, paragraph);
+		free(paragraph);
+		free(section);
+	}
+	for (const char *at = manual; (at = strstr(at, "\n.TP\n.B ")); at++)
+		n += at[9 + strcspn(at + 9, "=\n")] == '=';
+	ck_assert_uint_eq(n, schema_n_rows);
+	free(manual);
+}
+END_TEST
+
+/* Every profile that is shipped is in the manual, and the bounds it gives are those of the headers. */
+START_TEST(test_manual_facts)
+{
+	static const char *const facts[] = {
+		"balanced", "powersave", "low-latency", "database",
+		"sap-hana", "dpdk",	 "realtime",	"guest-haltpoll",
+	};
+	char *manual = read_manual(), text[128];
+
+	for (size_t i = 0; i < ARRAY_SIZE(facts); i++) {
+		snprintf(text, sizeof(text), "\n.TP\n.B %s\n", facts[i]);
+		ck_assert_msg(strstr(manual, text), "no paragraph of %s", facts[i]);
+	}
+	snprintf(text, sizeof(text), "There can be %u profiles, %u groups and %u workloads.",
+		 POLICY_PROFILES_MAX, POLICY_GROUPS_MAX, POLICY_WORKLOADS_MAX);
+	ck_assert_ptr_nonnull(strstr(manual, text));
+	snprintf(text, sizeof(text), "have up to %u letters", POLICY_NAME_MAX);
+	ck_assert_ptr_nonnull(strstr(manual, text));
+	snprintf(text, sizeof(text), "at most %u bytes without their comment", TEXT_LINE_MAX);
+	ck_assert_ptr_nonnull(strstr(manual, text));
+	snprintf(text, sizeof(text), "at most %u bytes, %u terms and operators, and %u parentheses",
+		 SELECTOR_TEXT_MAX, SELECTOR_TOKENS_MAX, SELECTOR_DEPTH_MAX);
+	ck_assert_ptr_nonnull(strstr(manual, text));
+	snprintf(text, sizeof(text), "The largest is %" PRIu64 "us.",
+		 LATENCY_MAX_NS / NSEC_PER_USEC);
+	ck_assert_ptr_nonnull(strstr(manual, text));
+	snprintf(text, sizeof(text), "At most %u.\n", WORDS_MAX);
+	ck_assert_ptr_nonnull(strstr(manual, text));
+	free(manual);
+}
+END_TEST
+
+/* The examples are good policies, beside the shipped profiles. */
+START_TEST(test_manual_examples)
+{
+	static const char shipped[] = "[Profile low-latency]\n";
+	char *manual = read_manual(),
+	     *examples = cut(manual, "\n.SH EXAMPLES\n", "\n.SH ", "\n.SH ");
+	unsigned n = 0;
+
+	for (const char *at = examples; (at = strstr(at, "\n.RS\n")); n++) {
+		struct diag_list diags = {0};
+		struct policy *p = NULL;
+		char *text = cut(at, "\n.RS\n", "\n.RE\n", "\n.RE\n");
+
+		ck_assert_int_eq(policy_new(&p), 0);
+		ck_assert_int_eq(policy_add_text(p, "shipped", shipped, strlen(shipped), &diags),
+				 0);
+		ck_assert_int_eq(policy_add_text(p, "example", text, strlen(text), &diags), 0);
+		ck_assert_int_eq(policy_finish(p, &diags), 0);
+		ck_assert_msg(diags.n == 0, "%s\n%s", text, diags.n ? diags.items[0].text : "");
+		policy_free(p);
+		free(text);
+		at++;
+	}
+	ck_assert_uint_eq(n, 3);
+	free(examples);
+	free(manual);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("schema");
@@ -216,6 +351,9 @@ int main(void)
 	tcase_add_test(tc, test_nearest);
 	tcase_add_test(tc, test_names);
 	tcase_add_test(tc, test_shipped_conf);
+	tcase_add_test(tc, test_manual);
+	tcase_add_test(tc, test_manual_facts);
+	tcase_add_test(tc, test_manual_examples);
 	suite_add_tcase(suite, tc);
 	return test_main(suite);
 }
