@@ -6,7 +6,6 @@ bzimage.py vmlinux BZIMAGE OUT                   the unpacked ELF kernel
 bzimage.py bochs BZIMAGE INITRD STUB ROM DIR CMDLINE
     DIR/setup.img and DIR/kernel.img for Bochs' RAM images, and DIR/optrom.bin with its checksum
 """
-import lzma
 import os
 import struct
 import subprocess
@@ -15,11 +14,13 @@ import sys
 STUB_AT = 0x100000  # where kernel.img is laid, and hdr.code32_start
 SETUP_AT = 0x90000  # where setup.img is laid
 CMDLINE_AT = 0x9D000
+SEED_AT = 0x9E000
 INITRD_AT = 0x5000000
 INITRD_END = 0x8000000 - 0x200000  # MEMORY_TOP in stub.asm, less what the kernel puts at its end
 # mov eax, 0x01000000 in stub.asm: the one place that names the kernel's entry
 ENTRY_INSN = b"\xb8\x00\x00\x00\x01"
 PT_LOAD = 1
+SETUP_RNG_SEED = 9
 
 
 def die(text):
@@ -41,13 +42,12 @@ def vmlinux(image):
     start = setup_size(image) + offset
     payload = image[start : start + length - 4]
     if payload[:6] == b"\xfd7zXZ\0":
-        elf = lzma.decompress(payload)
+        command = ["xz", "-dc"]
     elif payload[:4] == b"\x28\xb5\x2f\xfd":
-        elf = subprocess.run(
-            ["zstd", "-dcq"], input=payload, stdout=subprocess.PIPE, check=True
-        ).stdout
+        command = ["zstd", "-dcq"]
     else:
         die("unknown compression, magic " + payload[:6].hex())
+    elf = subprocess.run(command, input=payload, stdout=subprocess.PIPE, check=True).stdout
     if elf[:4] != b"\x7fELF":
         die("the payload is no ELF file")
     return elf
@@ -87,6 +87,12 @@ def bochs(image, initrd, stub, rom, directory, cmdline):
     setup = bytearray(image[: setup_size(image)])
     setup.extend(bytes(CMDLINE_AT - SETUP_AT - len(setup)))
     setup.extend(cmdline.encode() + b"\0")
+    if len(setup) > SEED_AT - SETUP_AT:
+        die("the command line is too long")
+    # Bochs' RDRAND is the host's, and is switched off: no two boots would be alike. The kernel
+    # gets a constant seed instead, as a boot loader may give it, so that nobody waits for one.
+    setup.extend(bytes(SEED_AT - SETUP_AT - len(setup)))
+    setup.extend(struct.pack("<QII", 0, SETUP_RNG_SEED, 32) + bytes(range(32)))
 
     def put(offset, form, value):
         struct.pack_into(form, setup, offset, value)
@@ -99,6 +105,7 @@ def bochs(image, initrd, stub, rom, directory, cmdline):
     put(0x21C, "<I", len(initrd))
     put(0x224, "<H", 0xC000 - 0x200)  # heap_end_ptr
     put(0x228, "<I", CMDLINE_AT)
+    put(0x250, "<Q", SEED_AT)  # setup_data
     rom = rom[:-1] + bytes([-sum(rom[:-1]) & 0xFF])
     for name, data in (("setup.img", setup), ("kernel.img", memory), ("optrom.bin", rom)):
         with open(os.path.join(directory, name), "wb") as file:
