@@ -116,7 +116,7 @@ static void *item_at(const struct items *items, uint32_t i)
 	return *(char **)items->array + i * items->size;
 }
 
-/* Index of the named item, added when there is none. -E2BIG, -ENOMEM. */
+/* Index of the named item, added when there is none. -E2BIG, -ENOMEM; -EINVAL for a section without names. */
 static int find_or_add(struct policy *p, enum schema_section section, const char *name,
 		       uint32_t *ret)
 {
@@ -124,6 +124,8 @@ static int find_or_add(struct policy *p, enum schema_section section, const char
 	void *item;
 	int r;
 
+	if (!items.array)
+		return -EINVAL;
 	for (uint32_t i = 0; i < *items.n; i++) {
 		if (streq(*(char **)item_at(&items, i), name)) {
 			*ret = i;

@@ -18,8 +18,8 @@ with_licence()
 {
 	local odd
 	odd=$(cd "$1" && text_files . | grep -v -E '\.(md|json|gitignore|clang-format|clang-tidy|editorconfig)$|^\.|NOTICE$' |
-		grep -E '\.(c|h|S|sh|py|awk|txt|in|conf|xml|policy|service|[158]|dsl|asm)$|^dev$|/run$|Kbuild' |
-		xargs -r grep -L 'SPDX-License-Identifier: GPL-2.0')
+		grep -E '\.(c|h|S|sh|py|awk|txt|in|conf|xml|policy|service|[158]|dsl|asm)$|^dev$|/run$|Kbuild$|Makefile$|CMakeLists.txt$' |
+		xargs -r grep -LE 'SPDX-License-Identifier: .*GPL-2\.0')
 	[ -z "$odd" ] || {
 		echo "no SPDX line: $odd"
 		return 1
@@ -40,7 +40,8 @@ short_files()
 clean_text()
 {
 	local dir=$1 expression=$2
-	! (cd "$dir" && text_files . | xargs grep -nIE "$expression")
+	# TAP has a directive of that name, which the judge of guests has to know.
+	! (cd "$dir" && text_files . | xargs grep -nIE "$expression" | grep -vE 'ok [0-9]+.*# TO''DO')
 }
 
 # Headings, as the targets that a link can have.
@@ -86,7 +87,7 @@ short_subjects()
 	git -c safe.directory='*' -C "$1" log --no-merges --format='%h %s' | awk '
 		{ hash = $1; sub(/^[^ ]+ /, "") }
 		length($0) > 60 { print hash ": subject of " length($0) ": " $0; bad = 1 }
-		!/^[a-z0-9.\/_-]+: / { print hash ": no area before the summary: " $0; bad = 1 }
+		!/^[a-z0-9.\/_-]+(, [a-z0-9.\/_-]+)*: / { print hash ": no area before the summary: " $0; bad = 1 }
 		END { exit bad }'
 }
 
