@@ -231,7 +231,8 @@ static void check_modes(const struct finisher *f, const struct profile *p)
 		tell(f, DIAG_WARNING, &p->enable_at,
 		     "EnableStates= has no effect with LatencyLimit=0, which leaves state 0 alone; drop "
 		     "one of them");
-	if (own->given & needs_c0 && p->resolved.c0 == C0_OFF)
+	/* Who writes C0=off beside them knows. */
+	if (own->given & needs_c0 && !(own->given & SETTING_C0) && p->resolved.c0 == C0_OFF)
 		tell(f, DIAG_WARNING, &p->at,
 		     "[Profile %s] has C0Depth= or ZeroLatency=c0, which have no effect with C0=off; add "
 		     "C0=auto",

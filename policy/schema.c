@@ -405,7 +405,10 @@ static const char conf_head[] =
 
 static const char *const section_notes[SECTION_N] = {
 	[SECTION_DAEMON] = "",
-	[SECTION_PROFILE] = "# A profile: a limit and modes under a name.\n",
+	[SECTION_PROFILE] =
+		"# A profile: a limit and modes under a name. The modes, C0= to IoPort=, need "
+		"the kernel module\n# cpuidle_policy; \"cpuidlectl plan\" tells what is in "
+		"effect and why.\n",
 	[SECTION_GROUP] = "# A group: which CPUs get which profile.\n",
 	[SECTION_WORKLOAD] =
 		"# A workload: CPUs of a unit, slice, cgroup or container, while it lives. "

@@ -190,16 +190,64 @@ START_TEST(test_names)
 }
 END_TEST
 
-/* The shipped file is the schema's own text: neither can change without the other. */
+/*
+ * The shipped file is the schema's own text: neither can change without the other. CPUIDLED_GOLDEN=write
+ * writes it anew.
+ */
 START_TEST(test_shipped_conf)
 {
-	char *shipped = test_read(TEST_SOURCE_DIR "/..", "etc/cpuidled.conf");
-	char *made = schema_default_conf();
+	const char *mode = getenv("CPUIDLED_GOLDEN");
+	char *made = schema_default_conf(), *shipped;
 
 	ck_assert_ptr_nonnull(made);
+	if (mode && streq(mode, "write"))
+		test_write(TEST_SOURCE_DIR "/..", "etc/cpuidled.conf", made);
+	shipped = test_read(TEST_SOURCE_DIR "/..", "etc/cpuidled.conf");
 	ck_assert_str_eq(shipped, made);
 	free(shipped);
 	free(made);
+}
+END_TEST
+
+/* Takes the "#" off every key and section: what the file says are the defaults. */
+static void uncomment(char *conf)
+{
+	for (char *at = conf; at; at = strchr(at, '\n'), at = at ? at + 1 : NULL) {
+		if (at[0] == '#' && at[1] != ' ' && at[1] != '\n')
+			at[0] = ' ';
+	}
+}
+
+START_TEST(test_uncommented_conf)
+{
+	char *conf = schema_default_conf();
+	struct diag_list diags = {0};
+	struct policy *p = NULL;
+	const struct profile *profile;
+
+	ck_assert_int_eq(policy_new(&p), 0);
+	ck_assert_int_eq(policy_add_text(p, "f", conf, strlen(conf), &diags), 0);
+	ck_assert_uint_eq(p->n_profiles, 1); /* as shipped it says nothing */
+	uncomment(conf);
+	ck_assert_int_eq(policy_add_text(p, "f", conf, strlen(conf), &diags), 0);
+	ck_assert_uint_eq(diags.n, 0);
+	ck_assert_uint_eq(p->n_profiles + p->n_groups + p->n_workloads, 4);
+	ck_assert_int_eq(policy_finish(p, &diags), 0);
+	/* CPUs= and Profile= of the group, match and Profile= of the workload have no default. */
+	ck_assert_uint_eq(diags.n_errors, 4);
+	ck_assert_uint_eq(diags.n_warnings, 0);
+	profile = policy_profile(p, "NAME");
+	ck_assert_ptr_nonnull(profile);
+	ck_assert_uint_eq(profile->own.given &
+				  ~(SETTING_DISABLE_STATES_RESET | SETTING_ENABLE_STATES_RESET),
+			  SETTING_LATENCY_LIMIT | SETTING_C0 | SETTING_C0_DEPTH |
+				  SETTING_ZERO_LATENCY | SETTING_C1_INTERRUPTS | SETTING_HALTPOLL |
+				  SETTING_BROADCAST | SETTING_IOPORT);
+	ck_assert_uint_eq(profile->resolved.latency_limit_ns, LATENCY_NONE);
+	ck_assert_uint_eq(profile->resolved.c0, C0_OFF);
+	policy_free(p);
+	diag_done(&diags);
+	free(conf);
 }
 END_TEST
 
@@ -351,6 +399,7 @@ int main(void)
 	tcase_add_test(tc, test_nearest);
 	tcase_add_test(tc, test_names);
 	tcase_add_test(tc, test_shipped_conf);
+	tcase_add_test(tc, test_uncommented_conf);
 	tcase_add_test(tc, test_manual);
 	tcase_add_test(tc, test_manual_facts);
 	tcase_add_test(tc, test_manual_examples);
