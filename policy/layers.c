@@ -152,7 +152,7 @@ static void pile_demands(struct pile *p)
 	for (uint32_t i = 0; i < p->from->n_demands; i++) {
 		const struct plan_demand *d = &p->plan->demands[p->from->demands + i];
 		const struct profile *profile = &p->policy->profiles[d->profile];
-		_cleanup_free_ char *name = NULL;
+		char name[POLICY_NAME_MAX + 8];
 
 		buf_printf(&p->buf, "profile %s, LatencyLimit=", profile->name);
 		say_latency(p, profile->resolved.latency_limit_ns);
@@ -160,11 +160,8 @@ static void pile_demands(struct pile *p)
 		say_words(p, "DisableStates", &profile->resolved.disable_states);
 		say_words(p, "EnableStates", &profile->resolved.enable_states);
 		say_modes_fate(p, d);
-		if (asprintf(&name, "%s%s", d->group == UINT32_MAX ? "" : "group ",
-			     demand_name(p, d)) < 0) {
-			p->failed = true;
-			return;
-		}
+		snprintf(name, sizeof(name), "%s%s", d->group == UINT32_MAX ? "" : "group ",
+			 demand_name(p, d));
 		put(p, name);
 	}
 }

@@ -49,6 +49,7 @@ void *__real_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 void *__real_realloc(void *p, size_t n);
 void *__wrap_realloc(void *p, size_t n);
+void *__wrap_reallocarray(void *p, size_t n, size_t size);
 char *__real_strdup(const char *s);
 char *__wrap_strdup(const char *s);
 char *__real_strndup(const char *s, size_t n);
@@ -77,6 +78,11 @@ void *__wrap_realloc(void *p, size_t n)
 		return NULL;
 	grown = __real_realloc(p, n);
 	return p ? grown : count(grown);
+}
+
+void *__wrap_reallocarray(void *p, size_t n, size_t size)
+{
+	return __wrap_realloc(p, n * size);
 }
 
 char *__wrap_strdup(const char *s)

@@ -6,7 +6,7 @@
 
 /*
  * Memory that runs out. A suite in MEMORY_SUITES (tests/CMakeLists.txt) has its allocations, and those of
- * the libraries of this tree, go through here: malloc, calloc, realloc, strdup, strndup, vasprintf, free.
+ * the libraries of this tree, go through here: malloc, calloc, realloc, reallocarray, strdup, strndup, vasprintf, free.
  */
 
 /* Starts counting; the nth allocation from now on fails, and it alone (0: none does). */

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "scene.h"
+
+#include "modes.h"
+
+#define SPR "POLL 0/0, C1 1/1 MWAIT 0x00, C1E 2/4 MWAIT 0x01, C6 290/800 MWAIT 0x20"
+#define SKX "POLL 0/0, C1 2/2 MWAIT 0x00, C1E 10/20 MWAIT 0x01, C6 133/600 MWAIT 0x20"
+#define ZEN "POLL 0/0, C1 1/2 ACPI FFH MWAIT 0x0, C2 400/800 ACPI IOPORT 0x814"
+
+static struct scene s;
+
+static void close_scene(void)
+{
+	scene_done(&s);
+}
+
+struct host {
+	const char *states;
+	bool waitpkg, guest, module, no_arat;
+	const char *vendor, *release, *governor;
+	uint32_t family;
+};
+
+static const struct host spr = {.states = SPR, .waitpkg = true, .module = true};
+static const struct host spr_bare = {.states = SPR, .waitpkg = true};
+static const struct host spr_guest = {
+	.states = SPR, .waitpkg = true, .guest = true, .module = true};
+static const struct host skx = {.states = SKX, .module = true};
+static const struct host none = {.states = "", .waitpkg = true, .module = true};
+static const struct host guest_none = {.states = "", .guest = true, .module = true};
+static const struct host guest_haltpoll = {.states = "POLL 0/0, haltpoll 1/1 default",
+					   .guest = true,
+					   .module = true,
+					   .governor = "haltpoll"};
+static const struct host old_timer = {.states = SKX, .no_arat = true, .module = true};
+static const struct host zen_old = {.states = ZEN,
+				    .vendor = "AuthenticAMD",
+				    .family = 0x17,
+				    .release = "5.15.0-91-generic",
+				    .module = true};
+static const struct host zen_new = {.states = ZEN,
+				    .vendor = "AuthenticAMD",
+				    .family = 0x17,
+				    .release = "6.1.0-57-amd64",
+				    .module = true};
+static const struct host zen_odd = {
+	.states = ZEN, .vendor = "AuthenticAMD", .family = 0x17, .release = "x", .module = true};
+static const struct host amd_old = {.states = ZEN,
+				    .vendor = "AuthenticAMD",
+				    .family = 0x15,
+				    .release = "5.15.0",
+				    .module = true};
+static const struct host hygon = {.states = ZEN,
+				  .vendor = "HygonGenuine",
+				  .family = 0x18,
+				  .release = "4.19.0",
+				  .module = true};
+
+static struct machine *make(const struct host *h)
+{
+	struct machine *m = scene_host(2, h->states);
+
+	for (uint32_t i = 0; i < m->n_cpus; i++)
+		m->cpus[i].waitpkg = h->waitpkg;
+	m->virt = h->guest ? VIRT_GUEST : VIRT_NONE;
+	m->arat = !h->no_arat;
+	m->family = h->family ? h->family : 6;
+	if (h->vendor)
+		snprintf(m->vendor, sizeof(m->vendor), "%s", h->vendor);
+	if (h->governor)
+		snprintf(m->governor, sizeof(m->governor), "%s", h->governor);
+	m->osrelease = strdup(h->release ? h->release : "6.12.0");
+	m->module = (struct machine_module){h->module, h->module, h->module, h->module,
+					    h->module, h->module, h->module};
+	return m;
+}
+
+static const struct {
+	const struct host *host;
+	const char *settings;
+	enum plan_mode mode;
+	enum mode_value wanted, effective;
+	enum mode_reason reason;
+} cases[] = {
+	/* C0.x by itself: where the CPU would spin, or was asked for less than C1. */
+	{&spr, "C0=auto", MODE_C0, MODE_OFF, MODE_OFF, MODE_NOT_NEEDED},
+	{&spr, "C0=auto\nLatencyLimit=1us", MODE_C0, MODE_OFF, MODE_OFF, MODE_NOT_NEEDED},
+	{&spr, "C0=auto\nLatencyLimit=999ns", MODE_C0, MODE_C0_POLL_2, MODE_C0_POLL_2,
+	 MODE_AS_ASKED},
+	{&spr, "C0=auto\nLatencyLimit=200ns", MODE_C0, MODE_C0_POLL_2, MODE_C0_POLL_2,
+	 MODE_AS_ASKED},
+	{&spr, "C0=auto\nLatencyLimit=199ns", MODE_C0, MODE_OFF, MODE_OFF, MODE_LIMIT_TOO_SHORT},
+	{&spr, "C0=auto\nDisableStates=halt core-off", MODE_C0, MODE_C0_POLL_2, MODE_C0_POLL_2,
+	 MODE_AS_ASKED},
+	{&spr, "C0=auto\nC0Depth=C0.1\nLatencyLimit=500ns", MODE_C0, MODE_C0_POLL_1, MODE_C0_POLL_1,
+	 MODE_AS_ASKED},
+	{&spr_bare, "C0=auto\nLatencyLimit=500ns", MODE_C0, MODE_C0_POLL_2, MODE_OFF,
+	 MODE_NO_MODULE},
+	{&skx, "C0=auto\nLatencyLimit=1us", MODE_C0, MODE_OFF, MODE_OFF, MODE_NO_WAITPKG},
+	{&spr_guest, "C0=auto\nLatencyLimit=500ns", MODE_C0, MODE_OFF, MODE_OFF, MODE_GUEST},
+	{&spr_guest, "C0=poll\nLatencyLimit=500ns", MODE_C0, MODE_C0_POLL_2, MODE_C0_POLL_2,
+	 MODE_AS_ASKED},
+	/* Zero latency is a question of its own. */
+	{&spr, "C0=auto\nLatencyLimit=0\nZeroLatency=c0", MODE_C0, MODE_C0_POLL_2, MODE_C0_POLL_2,
+	 MODE_AS_ASKED},
+	{&spr, "C0=auto\nLatencyLimit=0\nZeroLatency=poll", MODE_C0, MODE_OFF, MODE_OFF,
+	 MODE_LIMIT_TOO_SHORT},
+	{&spr, "C0=poll\nLatencyLimit=0\nZeroLatency=c0", MODE_C0, MODE_C0_POLL_2, MODE_C0_POLL_2,
+	 MODE_AS_ASKED},
+	/* A row behind POLL is never taken at a limit of zero. */
+	{&spr, "C0=state\nLatencyLimit=0\nZeroLatency=c0", MODE_C0, MODE_OFF, MODE_OFF,
+	 MODE_LIMIT_TOO_SHORT},
+	{&spr, "C0=state", MODE_C0, MODE_C0_STATE_2, MODE_C0_STATE_2, MODE_AS_ASKED},
+	{&spr, "C0=state\nC0Depth=C0.1", MODE_C0, MODE_C0_STATE_1, MODE_C0_STATE_1, MODE_AS_ASKED},
+	{&spr, "C0=off", MODE_C0, MODE_OFF, MODE_OFF, MODE_AS_ASKED},
+	{&skx, "C0=poll", MODE_C0, MODE_OFF, MODE_OFF, MODE_NO_WAITPKG},
+	{&none, "C0=poll", MODE_C0, MODE_OFF, MODE_OFF, MODE_NO_STATE},
+	/* Interrupts during C1: from 20 us on downwards. */
+	{&spr, "C1Interrupts=auto", MODE_C1_INTERRUPTS, MODE_NATIVE, MODE_NATIVE, MODE_NOT_NEEDED},
+	{&spr, "C1Interrupts=auto\nLatencyLimit=21us", MODE_C1_INTERRUPTS, MODE_NATIVE, MODE_NATIVE,
+	 MODE_NOT_NEEDED},
+	{&spr, "C1Interrupts=auto\nLatencyLimit=20us", MODE_C1_INTERRUPTS, MODE_WINDOW, MODE_WINDOW,
+	 MODE_AS_ASKED},
+	{&spr_bare, "C1Interrupts=auto\nLatencyLimit=20us", MODE_C1_INTERRUPTS, MODE_WINDOW,
+	 MODE_NATIVE, MODE_NO_MODULE},
+	{&spr, "C1Interrupts=auto\nLatencyLimit=0", MODE_C1_INTERRUPTS, MODE_NATIVE, MODE_NATIVE,
+	 MODE_NO_STATE},
+	{&spr, "C1Interrupts=sti-mwait", MODE_C1_INTERRUPTS, MODE_STI_MWAIT, MODE_STI_MWAIT,
+	 MODE_AS_ASKED},
+	{&guest_haltpoll, "C1Interrupts=sti-mwait", MODE_C1_INTERRUPTS, MODE_NATIVE, MODE_NATIVE,
+	 MODE_NO_STATE},
+	{&spr, "C1Interrupts=native", MODE_C1_INTERRUPTS, MODE_NATIVE, MODE_NATIVE, MODE_AS_ASKED},
+	{&none, "C1Interrupts=window", MODE_C1_INTERRUPTS, MODE_NATIVE, MODE_NATIVE, MODE_NO_STATE},
+	/* Polling before halting: by itself in guests only. */
+	{&spr, "HaltPoll=auto", MODE_HALTPOLL, MODE_OFF, MODE_OFF, MODE_NOT_GUEST},
+	{&guest_none, "HaltPoll=auto", MODE_HALTPOLL, MODE_HALTPOLL_ON, MODE_HALTPOLL_ON,
+	 MODE_AS_ASKED},
+	{&guest_haltpoll, "HaltPoll=auto", MODE_HALTPOLL, MODE_NATIVE, MODE_NATIVE, MODE_HARMLESS},
+	{&guest_haltpoll, "HaltPoll=100us", MODE_HALTPOLL, MODE_HALTPOLL_ON, MODE_HALTPOLL_ON,
+	 MODE_AS_ASKED},
+	{&spr_bare, "HaltPoll=100us", MODE_HALTPOLL, MODE_HALTPOLL_ON, MODE_OFF, MODE_NO_MODULE},
+	/* Timers that stop in deep states need the broadcast. */
+	{&spr, "Broadcast=off", MODE_BROADCAST, MODE_OFF, MODE_OFF, MODE_HARMLESS},
+	{&old_timer, "Broadcast=off", MODE_BROADCAST, MODE_NATIVE, MODE_NATIVE, MODE_UNSAFE},
+	{&old_timer, "Broadcast=avoid", MODE_BROADCAST, MODE_AVOID, MODE_AVOID, MODE_AS_ASKED},
+	{&spr, "Broadcast=avoid", MODE_BROADCAST, MODE_NATIVE, MODE_NATIVE, MODE_NOT_NEEDED},
+	{&spr, "Broadcast=auto", MODE_BROADCAST, MODE_NATIVE, MODE_NATIVE, MODE_NOT_NEEDED},
+	/* The dummy read after SystemIO entries, which Zen got rid of in Linux 6.0. */
+	{&zen_old, "IoPort=auto", MODE_IOPORT, MODE_DIRECT, MODE_DIRECT, MODE_AS_ASKED},
+	{&hygon, "IoPort=auto", MODE_IOPORT, MODE_DIRECT, MODE_DIRECT, MODE_AS_ASKED},
+	{&zen_new, "IoPort=auto", MODE_IOPORT, MODE_NATIVE, MODE_NATIVE, MODE_NOT_NEEDED},
+	{&zen_odd, "IoPort=auto", MODE_IOPORT, MODE_NATIVE, MODE_NATIVE, MODE_NOT_NEEDED},
+	{&amd_old, "IoPort=auto", MODE_IOPORT, MODE_NATIVE, MODE_NATIVE, MODE_NOT_NEEDED},
+	{&spr, "IoPort=auto", MODE_IOPORT, MODE_NATIVE, MODE_NATIVE, MODE_NOT_NEEDED},
+	{&zen_new, "IoPort=direct", MODE_IOPORT, MODE_DIRECT, MODE_DIRECT, MODE_AS_ASKED},
+	{&spr, "IoPort=direct", MODE_IOPORT, MODE_NATIVE, MODE_NATIVE, MODE_NO_STATE},
+};
+
+START_TEST(mode_follows_its_rule)
+{
+	char policy[256];
+	const struct plan_mode_cell *c;
+
+	snprintf(policy, sizeof(policy),
+		 "[Daemon]\nDefaultProfile=p\n[Profile p]\nC0=off\nC1Interrupts=native\n"
+		 "HaltPoll=off\nBroadcast=auto\nIoPort=native\nC0Depth=C0.2\n%s\n",
+		 cases[_i].settings);
+	scene_set(&s, make(cases[_i].host), policy);
+	c = &scene_row(&s, 0)->modes[cases[_i].mode];
+	ck_assert_msg(c->wanted == cases[_i].wanted && c->effective == cases[_i].effective &&
+			      c->reason == cases[_i].reason,
+		      "%s: wanted %s, effective %s: %s", cases[_i].settings,
+		      plan_mode_value_name(c->wanted), plan_mode_value_name(c->effective),
+		      modes_reason_text(c->reason));
+}
+END_TEST
+
+START_TEST(limit_of_others_counts_for_modes)
+{
+	struct machine *m = make(&spr);
+
+	m->cpus[0].qos_ns = m->cpus[0].qos_prior_ns = 10 * NSEC_PER_USEC;
+	scene_set(&s, m, "[Daemon]\nDefaultProfile=p\n[Profile p]\nC1Interrupts=auto\n");
+	ck_assert_uint_eq(scene_row(&s, 0)->modes[MODE_C1_INTERRUPTS].effective, MODE_WINDOW);
+	ck_assert_uint_eq(scene_row(&s, 1)->modes[MODE_C1_INTERRUPTS].effective, MODE_NATIVE);
+}
+END_TEST
+
+START_TEST(unmet_modes_are_told_when_named)
+{
+	struct machine *m = make(&old_timer);
+
+	m->module = (struct machine_module){0};
+	scene_set(&s, m,
+		  "[Daemon]\nDefaultProfile=p\n[Profile p]\nC0=poll\nC1Interrupts=window\n"
+		  "Broadcast=off\nIoPort=auto\nHaltPoll=auto\n");
+	ck_assert(scene_says(&s, DIAG_INFO,
+			     "CPUs 0-1: C0=c0.2-poll has no effect: the CPU has no UMWAIT"));
+	ck_assert(scene_says(&s, DIAG_INFO,
+			     "C1Interrupts=window has no effect: needs cpuidle_policy.ko"));
+	ck_assert(scene_says(&s, DIAG_WARNING, "Broadcast=off has no effect: timers stop"));
+	ck_assert_uint_eq(s.diags.n, 3);
+}
+END_TEST
+
+START_TEST(module_that_lacks_a_mode)
+{
+	struct machine *m = make(&spr);
+
+	m->module.c0x = false;
+	scene_set(&s, m, "[Daemon]\nDefaultProfile=p\n[Profile p]\nC0=poll\n");
+	ck_assert_uint_eq(scene_row(&s, 0)->modes[MODE_C0].effective, MODE_OFF);
+	ck_assert_uint_eq(scene_row(&s, 0)->modes[MODE_C0].reason, MODE_MODULE_LACKS);
+}
+END_TEST
+
+START_TEST(all_have_names)
+{
+	for (unsigned i = 0; i < MODE_N; i++) {
+		ck_assert_str_ne(plan_mode_name(i), "unknown");
+		ck_assert_str_ne(modes_key(i), "unknown");
+	}
+	for (unsigned i = MODE_OFF; i <= MODE_DIRECT; i++)
+		ck_assert_str_ne(plan_mode_value_name(i), "unknown");
+	for (unsigned i = MODE_AS_ASKED; i <= MODE_OFFLINE; i++)
+		ck_assert_str_ne(modes_reason_text(i), "unknown");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("modes");
+	TCase *tc = tcase_create("modes");
+
+	tcase_add_checked_fixture(tc, NULL, close_scene);
+	tcase_add_loop_test(tc, mode_follows_its_rule, 0, ARRAY_SIZE(cases));
+	tcase_add_test(tc, limit_of_others_counts_for_modes);
+	tcase_add_test(tc, unmet_modes_are_told_when_named);
+	tcase_add_test(tc, module_that_lacks_a_mode);
+	tcase_add_test(tc, all_have_names);
+	suite_add_tcase(suite, tc);
+	return test_main(suite);
+}
