@@ -7,6 +7,9 @@
 
 #include <strings.h>
 
+/* No recorded server takes longer to leave C1E. */
+#define C1E_LATENCY_MAX_NS (20 * NSEC_PER_USEC)
+
 struct advisor {
 	const struct policy *policy;
 	const struct machine *machine;
@@ -185,7 +188,7 @@ static void advise_promotion(struct advisor *a, const struct subject *s)
 	if (!find_state(s, "C1", &c1, &on) || !on)
 		return;
 	have_c1e = find_state(s, "C1E", &c1e, &on_c1e);
-	if (have_c1e && c1e <= limit)
+	if ((have_c1e ? c1e : C1E_LATENCY_MAX_NS) <= limit)
 		return;
 	notes_add(
 		&a->notes, DIAG_INFO, NULL, s->index,

@@ -12,6 +12,7 @@ struct maker {
 
 	/* CPUs of each row as a chain: first[row], next[cpu], NO_CPU at its end. */
 	uint16_t *first, *last, *next;
+	uint16_t *as; /* per row: the one that is shown for it */
 	uint16_t *order; /* rows with a CPU in the view, by their first one */
 	uint32_t n_order;
 	bool failed; /* memory ran out in a text */
@@ -265,6 +266,63 @@ static int make_row(struct maker *k, struct cpuset *scratch, uint32_t index, str
 	return k->failed ? -ENOMEM : 0;
 }
 
+static bool same_demands(const struct plan *plan, const struct plan_row *a,
+			 const struct plan_row *b)
+{
+	for (uint32_t i = 0; i < a->n_demands && i < b->n_demands; i++) {
+		const struct plan_demand *x = &plan->demands[a->demands + i];
+		const struct plan_demand *y = &plan->demands[b->demands + i];
+
+		if (x->group != y->group)
+			return false;
+	}
+	return a->n_demands == b->n_demands;
+}
+
+/* Do both rows read the same, layers aside? States are told with the profile that disables them. */
+static bool reads_same(const struct plan *plan, const struct plan_row *a, const struct plan_row *b)
+{
+	if (a->table != b->table || a->online != b->online || a->profile != b->profile ||
+	    a->limit_ns != b->limit_ns || a->limit_source != b->limit_source ||
+	    a->limit_profile != b->limit_profile || a->policy_limit_ns != b->policy_limit_ns ||
+	    MIN_OF(a->cpu_others_ns, a->global_others_ns) !=
+		    MIN_OF(b->cpu_others_ns, b->global_others_ns))
+		return false;
+	for (unsigned i = 0; i < MACHINE_STATES_MAX; i++) {
+		if (a->states[i].reason != b->states[i].reason)
+			return false;
+		if (a->states[i].reason == STATE_OFF_BY_POLICY && !same_demands(plan, a, b))
+			return false;
+	}
+	return memcmp(a->modes, b->modes, sizeof(a->modes)) == 0;
+}
+
+/* Beyond this many rows on one host, finding equal ones is not worth its time. */
+#define MERGE_MAX 512U
+
+/* The row that stands for this one: itself, or an earlier one that reads the same. */
+static uint16_t stands_for(const struct maker *k, uint16_t row)
+{
+	const struct plan *plan = k->plan;
+
+	if (k->flags & VIEW_LAYERS || plan->n_rows > MERGE_MAX)
+		return row;
+	for (uint16_t i = 0; i < row; i++)
+		if (reads_same(plan, &plan->rows[i], &plan->rows[row]))
+			return i;
+	return row;
+}
+
+static int merge_rows(struct maker *k)
+{
+	k->as = calloc(k->plan->n_rows + 1, sizeof(*k->as));
+	if (!k->as)
+		return -ENOMEM;
+	for (uint16_t row = 0; row < k->plan->n_rows; row++)
+		k->as[row] = stands_for(k, row);
+	return 0;
+}
+
 static int chain_cpus(struct maker *k, const struct cpuset *cpus)
 {
 	const struct plan *plan = k->plan;
@@ -282,6 +340,7 @@ static int chain_cpus(struct maker *k, const struct cpuset *cpus)
 
 		if (row == PLAN_NO_ROW || (cpus && !cpuset_has(cpus, cpu)))
 			continue;
+		row = k->as[row];
 		k->next[cpu] = NO_CPU;
 		if (k->first[row] == NO_CPU) {
 			k->first[row] = (uint16_t)cpu;
@@ -314,10 +373,13 @@ int view_make(const struct policy *policy, const struct machine *machine, const 
 {
 	struct maker k = {.policy = policy, .machine = machine, .plan = plan, .flags = flags};
 	struct view v = {};
-	int r = chain_cpus(&k, cpus);
+	int r = merge_rows(&k);
 
 	if (r >= 0)
+		r = chain_cpus(&k, cpus);
+	if (r >= 0)
 		r = make_rows(&k, &v);
+	free(k.as);
 	free(k.first);
 	free(k.last);
 	free(k.next);

@@ -53,7 +53,8 @@ enum view_flags {
 };
 
 /*
- * Makes the rows of plan narrowed to cpus (NULL: all), ordered by first CPU. -ENOMEM.
+ * Makes the rows of plan narrowed to cpus (NULL: all), ordered by first CPU. Without layers, rows that read the
+ * same are one. -ENOMEM.
  */
 int view_make(const struct policy *policy, const struct machine *machine, const struct plan *plan,
 	      const struct cpuset *cpus, unsigned flags, struct view *ret);
