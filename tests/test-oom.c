@@ -4,6 +4,7 @@
 #include "failmem.h"
 #include "policy.h"
 #include "schema.h"
+#include "source.h"
 
 /*
  * Every single allocation on the way from text to policy and back fails once. What comes out is then either
@@ -168,6 +169,49 @@ START_TEST(test_selector)
 }
 END_TEST
 
+/* Number of sections that were read, or -errno. */
+static int load(const struct source_options *o)
+{
+	struct diag_list diags = {0};
+	struct policy *p = NULL;
+	int r = source_load(o, &diags, &p);
+
+	if (r == 0)
+		r = (int)(p->n_profiles + p->n_groups + p->n_workloads);
+	policy_free(p);
+	diag_done(&diags);
+	return r;
+}
+
+/* The same from files; what the C library allocates for itself (opendir) is not ours to fail. */
+START_TEST(test_source)
+{
+	char root[512], vendor[1024];
+	struct source_options o = {
+		.root = root, .vendor_dir = vendor, .extra = "[Profile s]\nC0=auto\n"};
+	unsigned nth = 0;
+	bool hit;
+
+	snprintf(root, sizeof(root), "%s", test_tmpdir());
+	snprintf(vendor, sizeof(vendor), "%s/vendor", root);
+	test_write(vendor, "profiles/s.conf", "[Profile s]\nLatencyLimit=20us\n");
+	test_write(root, "etc/cpuidled/cpuidled.conf", "[Daemon]\nDefaultProfile=s\n");
+	test_write(root, "run/cpuidled/cpuidled.conf.d/a.conf", "[Group g]\nCPUs=0\nProfile=s\n");
+	test_write(root, "etc/cpuidled/cpuidled.conf.d/b.conf",
+		   "[Workload w]\nUnit=w.scope\nProfile=s\n");
+	do {
+		int r;
+
+		failmem_start(++nth);
+		r = load(&o);
+		hit = failmem_stop();
+		ck_assert_msg(r == 4 || (hit && r == -ENOMEM), "allocation %u: %d", nth, r);
+		ck_assert_int_eq(failmem_live(), 0);
+	} while (hit);
+	ck_assert_uint_gt(nth, 30);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("oom");
@@ -177,6 +221,7 @@ int main(void)
 	tcase_add_test(tc, test_bad);
 	tcase_add_test(tc, test_conf);
 	tcase_add_test(tc, test_selector);
+	tcase_add_test(tc, test_source);
 	suite_add_tcase(suite, tc);
 	return test_main(suite);
 }
