@@ -6,7 +6,8 @@
 
 /*
  * Memory that runs out. A suite in MEMORY_SUITES (tests/CMakeLists.txt) has its allocations, and those of
- * the libraries of this tree, go through here: malloc, calloc, realloc, reallocarray, strdup, strndup, vasprintf, free.
+ * the libraries it is linked with, go through here: malloc, calloc, realloc, reallocarray, strdup, strndup,
+ * vasprintf and free. Check is one of these libraries: nothing is asserted between start and stop.
  */
 
 /* Starts counting; the nth allocation from now on fails, and it alone (0: none does). */
