@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Completion of cpuidlectl(1) for fish. A test holds it against 'cpuidlectl --help'.
+
+set -l verbs status show explain plan check set list-profiles reload verify monitor
+set -l daemon status show explain plan set list-profiles reload verify monitor
+set -l files show explain plan check list-profiles
+complete -c cpuidlectl -f
+
+complete -c cpuidlectl -n "not __fish_seen_subcommand_from $verbs" -a status -d "state of the daemon"
+complete -c cpuidlectl -n "not __fish_seen_subcommand_from $verbs" -a show -d "the policy in force"
+complete -c cpuidlectl -n "not __fish_seen_subcommand_from $verbs" -a explain -d "every layer that decides about CPUs"
+complete -c cpuidlectl -n "not __fish_seen_subcommand_from $verbs" -a plan -d "what each CPU gets and why"
+complete -c cpuidlectl -n "not __fish_seen_subcommand_from $verbs" -a check -d "judge policy files"
+complete -c cpuidlectl -n "not __fish_seen_subcommand_from $verbs" -a set -d "change settings until the daemon ends"
+complete -c cpuidlectl -n "not __fish_seen_subcommand_from $verbs" -a list-profiles -d "the profiles there are"
+complete -c cpuidlectl -n "not __fish_seen_subcommand_from $verbs" -a reload -d "read the policy again"
+complete -c cpuidlectl -n "not __fish_seen_subcommand_from $verbs" -a verify -d "read every file of the plan back"
+complete -c cpuidlectl -n "not __fish_seen_subcommand_from $verbs" -a monitor -d "print what the daemon decides"
+
+complete -c cpuidlectl -l json -d "print JSON"
+complete -c cpuidlectl -s q -l quiet -d "print less"
+complete -c cpuidlectl -s h -l help -d "print help"
+complete -c cpuidlectl -l version -d "print the version"
+complete -c cpuidlectl -l root -x -a "(__fish_complete_directories)" -d "the host is the tree below DIR"
+complete -c cpuidlectl -n "__fish_seen_subcommand_from $daemon" -s H -l host -x -a "(__fish_print_hostnames)" -d "another host"
+complete -c cpuidlectl -n "__fish_seen_subcommand_from $daemon" -l socket -r -F -d "this socket only"
+complete -c cpuidlectl -n "__fish_seen_subcommand_from $files" -l policy -r -F -d "policy file"
+complete -c cpuidlectl -n "__fish_seen_subcommand_from plan set" -l cpus -x -a "all isolated nohz_full housekeeping online" -d "these CPUs"
+complete -c cpuidlectl -n "__fish_seen_subcommand_from check" -l strict -d "warnings are errors"
+complete -c cpuidlectl -n "__fish_seen_subcommand_from check" -F
+complete -c cpuidlectl -n "__fish_seen_subcommand_from plan" -l changes -d "also the writes"
+complete -c cpuidlectl -n "__fish_seen_subcommand_from set" -l reset -d "drop all run-time settings"
+complete -c cpuidlectl -n "__fish_seen_subcommand_from explain" -a "all isolated nohz_full housekeeping"
+complete -c cpuidlectl -n "__fish_seen_subcommand_from set; and not __fish_contains_opt cpus" -a "DefaultProfile= OnForeignWrite= GlobalLatencyLimit="
+complete -c cpuidlectl -n "__fish_seen_subcommand_from set; and __fish_contains_opt cpus" -a "Profile= Priority= LatencyLimit= C0= C0Depth= ZeroLatency= C1Interrupts= HaltPoll= Broadcast= IoPort= DisableStates= EnableStates= Base= Description="
