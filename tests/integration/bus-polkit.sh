@@ -1,0 +1,133 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The real polkitd on a private system bus, with our actions and a rule that allows the user nobody some of them. Its
+# folders of actions and rules are compiled in, so it runs in a mount namespace of its own where these are ours.
+set -u
+. "$(dirname "$0")/buslib.sh"
+
+polkitd=/usr/lib/polkit-1/polkitd
+if ! is_root || [ ! -x $polkitd ] || ! unshare -m true 2>/dev/null; then
+	skip "polkit" "needs root, polkitd and mount namespaces"
+	finish
+	exit
+fi
+make_host aml-y-2
+printf '[Daemon]\nDefaultProfile=low-latency\n' | policy
+start_bus >"$T/.output" 2>&1
+tap_result $? "a system bus comes up"
+start_daemon >"$T/.output" 2>&1
+tap_result $? "the daemon starts"
+check "the daemon gets the name" on_bus
+
+# allow ACTION ...: what nobody may, from now on.
+start_polkit()
+{
+	mkdir -p "$T/polkit"
+	{
+		echo 'polkit.addRule(function(action, subject) {'
+		echo '	if (subject.user != "nobody") return polkit.Result.NOT_HANDLED;'
+		for action in "$@"; do
+			echo "	if (action.id == \"$action\") return polkit.Result.YES;"
+		done
+		echo '	return polkit.Result.NO;'
+		echo '});'
+	} >"$T/polkit/10-test.rules"
+	cp "$top/etc/org.cpuidled1.policy" "$T/polkit/"
+	unshare -m sh -c '
+		mount -t tmpfs -o mode=755 none /usr/share/polkit-1/actions &&
+		cp "$1/org.cpuidled1.policy" /usr/share/polkit-1/actions/ &&
+		mount -t tmpfs -o mode=755 none /etc/polkit-1/rules.d &&
+		cp "$1/10-test.rules" /etc/polkit-1/rules.d/ &&
+		exec "$2"' sh "$T/polkit" $polkitd >"$T/polkit.log" 2>&1 &
+	polkit_pid=$!
+	pids+=("$polkit_pid")
+	wait_for busctl --system status org.freedesktop.PolicyKit1
+}
+stop_polkit()
+{
+	kill "$polkit_pid"
+	wait "$polkit_pid" 2>/dev/null
+}
+n=(nobody "$T/bin/cpuidlectl")
+
+start_polkit org.cpuidled1.reload org.cpuidled1.set >"$T/.output" 2>&1
+tap_result $? "polkitd starts with our actions"
+actions()
+{
+	busctl --system call org.freedesktop.PolicyKit1 /org/freedesktop/PolicyKit1/Authority \
+		org.freedesktop.PolicyKit1.Authority EnumerateActions s "" >"$T/out" || return
+	for action in reload set reset-settings; do
+		grep -q "\"org.cpuidled1.$action\"" "$T/out" || return
+	done
+	# Each action protocol.h names, and no other.
+	diff <(grep -o '"org\.cpuidled1\.[a-z-]*"' "$T/out" | sort) \
+		<(sed -n 's/^#define PROTOCOL_ACTION_[A-Z]* *\("[^"]*"\).*/\1/p' "$top/daemon/protocol.h" | sort)
+}
+check "polkit knows every action of protocol.h" actions
+check "allowed by polkit: reload" status 0 "${n[@]}" reload
+check "allowed by polkit: set" status 0 "${n[@]}" set DefaultProfile=realtime
+stands()
+{
+	[ "$(cat "$H/sys/devices/system/cpu/cpu1/power/pm_qos_resume_latency_us")" = "$1" ]
+}
+check "what was allowed reached the CPUs" stands n/a
+check "denied by polkit: set --reset" says 1 "cpuidlectl: polkit does not allow this" "${n[@]}" set --reset
+check "what was denied did not" stands n/a
+check "root is not asked" status 0 ctl set --reset
+check "root: it reached the CPUs" stands 20
+bad()
+{
+	printf '[Daemon]\nDefaultProfile=nowhere\n' | policy
+	says 3 "error:" "${n[@]}" reload
+	local r=$?
+	printf '[Daemon]\nDefaultProfile=low-latency\n' | policy
+	return $r
+}
+check "allowed by polkit, and a bad file: every error comes through" bad
+check "the private socket knows no polkit" says 1 "cpuidlectl: only root may do this on the private socket" \
+	"${n[@]}" --socket "$H/run/cpuidled/bus" reload
+stop_polkit
+
+start_polkit org.cpuidled1.reset-settings >"$T/.output" 2>&1
+tap_result $? "polkitd starts with other rules"
+check "allowed by polkit: set --reset" status 0 "${n[@]}" set --reset
+check "denied by polkit: reload" says 1 "cpuidlectl: polkit does not allow this" "${n[@]}" reload
+check "denied by polkit: set" says 1 "cpuidlectl: polkit does not allow this" "${n[@]}" set DefaultProfile=realtime
+check "what was denied did not reach the CPUs" stands 20
+
+# ---- polkit hangs, and its askers are many ----
+kill -STOP "$polkit_pid"
+hangs()
+{
+	local i asked=()
+	for ((i = 0; i < 10; i++)); do
+		"${n[@]}" reload >/dev/null 2>"$T/asked$i" &
+		asked+=($!)
+	done
+	sleep 0.5
+	says 0 ACTIVE ctl status && status 0 ctl reload
+	local r=$?
+	kill -CONT "$polkit_pid"
+	wait "${asked[@]}"
+	cat "$T"/asked*
+	[ $r = 0 ] && grep -q "too many of your requests wait for polkit" "$T"/asked*
+}
+check "while polkit hangs, root is served and one user's questions are bounded" hangs
+gone()
+{
+	kill -STOP "$polkit_pid"
+	"${n[@]}" set DefaultProfile=realtime 2>/dev/null &
+	local pid=$!
+	sleep 0.3
+	kill $pid
+	wait $pid 2>/dev/null
+	kill -CONT "$polkit_pid"
+	says 0 ACTIVE ctl status && stands 20
+}
+check "a caller that dies while polkit thinks does no harm" gone
+stop_polkit
+check "without polkit: others are refused" says 1 "only root may do this: polkit" "${n[@]}" reload
+check "without polkit: root is served" status 0 ctl reload
+stop_daemon
+tap_result $? "the daemon ends well"
+finish
