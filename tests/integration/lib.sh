@@ -22,6 +22,8 @@ tree()
 			for ((cpu = $2; cpu <= last; cpu++)); do
 				rm -r "$base/sys/devices/system/cpu/cpu$cpu"
 			done
+			# recordings are read-only where the kernel is, which only root does not notice
+			chmod u+w "$base"/sys/devices/system/cpu/{present,online}
 			echo "0-$(($2 - 1))" | tee "$base/sys/devices/system/cpu/present" >"$base/sys/devices/system/cpu/online"
 		fi
 		mkdir "$base/dev"
