@@ -131,10 +131,10 @@ class Verdict:
         if self.plan == 0 and self.done and not seen:
             self.skipped.append("ok - %s" % self.reason)
         if self.splats:
-            more = len(self.splats) - 1
-            self.wrong.insert(
-                0, "kernel: " + self.splats[0] + (" (and %d more such lines)" % more if more else "")
-            )
+            text = "kernel: " + self.splats[0]
+            if len(self.splats) > 1:
+                text += " (and %d more such lines)" % (len(self.splats) - 1)
+            self.wrong.insert(0, text)
 
 
 class Guest:

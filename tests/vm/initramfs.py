@@ -5,10 +5,11 @@
 initramfs.py OUT [--add SRC:DST | --program SRC:DST | --link TARGET:DST |
     --node PATH:MAJOR:MINOR | --exclude PATTERN | --tar FILE]...
 
---tar takes a tar archive over with its owners, without what --exclude named before it. --add takes a file, or a folder with all below it (DST / lays it over the root). --program also
-takes along the shared libraries that the program needs here. Made without cpio(1), because that
-reads owners and device nodes from the disk, and so needs root for them. Everything belongs to
-root and is dated 0: the same input gives the same bytes, which the deterministic guests need.
+--tar takes a tar archive over with its owners, without what --exclude named before it. --add takes
+a file, or a folder with all below it (DST / lays it over the root). --program also takes along the
+shared libraries that the program needs here. Made without cpio(1), because that reads owners and
+device nodes from the disk, and so needs root for them. What is added belongs to root, and all is
+dated 0: the same input gives the same bytes, which the deterministic guests need.
 """
 import argparse
 import fnmatch
@@ -20,8 +21,9 @@ import tarfile
 
 
 class Archive:
-    def __init__(self, out):
+    def __init__(self, out, merged_usr):
         self.out = out
+        self.merged_usr = merged_usr
         self.size = 0
         self.inode = 0
         self.folders = set()
@@ -42,8 +44,15 @@ class Archive:
         self.write(data)
         self.pad()
 
-    def folder(self, name, mode=0o755):
+    def place(self, name):
+        """Where /lib and its like are links, a folder of that name would replace the link."""
         name = name.strip("/")
+        if self.merged_usr and name.split("/")[0] in ("bin", "sbin", "lib", "lib64"):
+            return "usr/" + name
+        return name
+
+    def folder(self, name, mode=0o755):
+        name = self.place(name)
         if name in self.folders or not name:
             return
         self.folder(os.path.dirname(name))
@@ -51,7 +60,7 @@ class Archive:
         self.entry(name, stat.S_IFDIR | mode)
 
     def file(self, source, name):
-        name = name.strip("/")
+        name = self.place(name)
         info = os.lstat(source)
         if stat.S_ISDIR(info.st_mode):
             self.folder(name, stat.S_IMODE(info.st_mode))
@@ -124,9 +133,10 @@ def main():
             "--" + option, dest="parts", action="append", default=[],
             type=lambda text, option=option: (option, text),
         )
+    parser.add_argument("--merged-usr", action="store_true", help="/bin, /lib … lie in /usr")
     args = parser.parse_args()
     with open(args.out, "wb") as out:
-        archive, excluded = Archive(out), set()
+        archive, excluded = Archive(out, args.merged_usr), set()
         for kind, text in args.parts:
             if kind == "exclude":
                 excluded.add(text)
