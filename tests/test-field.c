@@ -578,7 +578,7 @@ int main(void)
 	TCase *tc = tcase_create("field");
 
 	tcase_add_checked_fixture(tc, NULL, close_scene);
-	tcase_set_timeout(tc, 60);
+	tcase_set_timeout(tc, 240);
 	add_tests(tc);
 	suite_add_tcase(suite, tc);
 	return test_main(suite);

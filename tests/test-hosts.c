@@ -201,7 +201,7 @@ int main(void)
 	TCase *tc = tcase_create("hosts");
 
 	find_hosts();
-	tcase_set_timeout(tc, 120);
+	tcase_set_timeout(tc, 240);
 	tcase_add_test(tc, recordings_are_there);
 	tcase_add_loop_test(tc, plan_is_as_expected, 0, (int)n_hosts);
 	tcase_add_loop_test(tc, plan_says_what_the_kernel_will_do, 0, (int)n_hosts);

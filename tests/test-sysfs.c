@@ -505,16 +505,14 @@ END_TEST
 START_TEST(eight_thousand_cpus)
 {
 	const char *root = test_tmpdir();
-	char path[512], link[600];
+	char path[512];
 
-	/* One directory of states for all of them keeps the tree small. */
+	/* All of them are one directory, which keeps the tree small. */
 	test_write(root, "sys/devices/system/cpu/present", "0-8191\n");
 	mktree_states(root, 0, 0, SKX);
 	for (unsigned cpu = 1; cpu < CPU_MAX; cpu++) {
 		snprintf(path, sizeof(path), "%s/sys/devices/system/cpu/cpu%u", root, cpu);
-		ck_assert(mkdir(path, 0755) == 0);
-		snprintf(link, sizeof(link), "%s/cpuidle", path);
-		ck_assert(symlink("../cpu0/cpuidle", link) == 0);
+		ck_assert(symlink("cpu0", path) == 0);
 	}
 	read_host(root);
 	ck_assert_uint_eq(m->n_cpus, CPU_MAX);
@@ -529,7 +527,7 @@ int main(void)
 	TCase *tc = tcase_create("sysfs");
 
 	tcase_add_checked_fixture(tc, NULL, close_host);
-	tcase_set_timeout(tc, 60);
+	tcase_set_timeout(tc, 240);
 	tcase_add_loop_test(tc, qos_is_read_as_the_kernel_spells_it, 0, ARRAY_SIZE(spellings));
 	tcase_add_test(tc, qos_is_written_never_looser);
 	tcase_add_test(tc, paths);
