@@ -3,6 +3,7 @@
 # The real polkitd on a private system bus, with our actions and a rule that allows the user nobody some of them. Its
 # folders of actions and rules are compiled in, so it runs in a mount namespace of its own where these are ours.
 set -u
+# shellcheck source-path=SCRIPTDIR source=buslib.sh
 . "$(dirname "$0")/buslib.sh"
 
 polkitd=/usr/lib/polkit-1/polkitd
@@ -33,6 +34,7 @@ start_polkit()
 		echo '});'
 	} >"$T/polkit/10-test.rules"
 	cp "$top/etc/org.cpuidled1.policy" "$T/polkit/"
+	# shellcheck disable=SC2016 # for the inner shell
 	unshare -m sh -c '
 		mount -t tmpfs -o mode=755 none /usr/share/polkit-1/actions &&
 		cp "$1/org.cpuidled1.policy" /usr/share/polkit-1/actions/ &&

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The daemon on a private system bus with our D-Bus policy file, as busctl sees it; what a hostile peer may do.
 set -u
+# shellcheck source-path=SCRIPTDIR source=buslib.sh
 . "$(dirname "$0")/buslib.sh"
 
 if ! is_root; then
@@ -193,6 +194,30 @@ refuse "not root: busctl may not call Set" nobody_busctl Set s ""
 refuse "not root: busctl may not call ResetSettings" nobody_busctl ResetSettings
 refuse "not root: may not take the name" nobody busctl --system call org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus RequestName su org.cpuidled1 0
 
+# ---- another host: ssh and its bridge, of which only ssh is replaced here ----
+mkdir "$T/ssh"
+cat >"$T/ssh/ssh" <<'END'
+#!/bin/sh
+echo "$*" >>"$0.called"
+case "$*" in
+*there*) exec systemd-stdio-bridge --bus-path="$DBUS_SYSTEM_BUS_ADDRESS" ;;
+*) echo "ssh: no such host" >&2; exit 255 ;;
+esac
+END
+chmod 755 "$T/ssh/ssh"
+far()
+{
+	PATH=$T/ssh:$PATH ctl "$@"
+}
+if command -v systemd-stdio-bridge >/dev/null; then
+	check "-H: status of another host" says 0 ACTIVE far -H there status
+	check "-H: plan --json of another host" json plan far --host there plan --json
+	check "-H: ssh was called for that host" grep -q "there systemd-stdio-bridge" "$T/ssh/ssh.called"
+else
+	skip "-H: another host" "systemd-stdio-bridge is not installed"
+fi
+check "-H: a host that is not reached" says 4 "tried ssh to nowhere" far -H nowhere status
+
 # ---- the system bus goes and comes back ----
 kill "$bus_pid"
 wait "$bus_pid" 2>/dev/null
@@ -208,4 +233,19 @@ check "afterwards the daemon serves on" says 0 ACTIVE ctl --root "$H" status
 check "afterwards the plan stands" status 0 ctl --root "$H" verify
 stop_daemon
 tap_result $? "the daemon ends well"
+
+# ---- under the unit's limit of memory ----
+limit=$(sed -n 's/^LimitDATA=\([0-9]*\)M$/\1/p' "$top/systemd/cpuidled.service.in")
+if grep -q __asan_init "$B/sbin/cpuidled"; then
+	skip "a message of 120 MB under LimitDATA=" "a sanitizer needs more address space than that"
+else
+	(
+		ulimit -d $((limit * 1024)) &&
+			exec "$B/sbin/cpuidled" --root "$H" >"$T/daemon.log" 2>&1
+	) &
+	daemon_pid=$!
+	pids+=("$daemon_pid")
+	check "the daemon starts under LimitDATA=${limit}M" wait_for ctl --root "$H" status
+	check "a message of 120 MB" python3 "$top/tests/integration/peers.py" "$H/run/cpuidled/bus" "$daemon_pid" --large
+fi
 finish

@@ -4,7 +4,7 @@
 # For the tests of bus and client: a recorded server as a tree, the daemon on it, a private bus daemon as system bus,
 # polkit on that. Everything started here ends with the script. $B is the build tree.
 
-# shellcheck source=tests/tap.sh
+# shellcheck source-path=SCRIPTDIR source=../tap.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../tap.sh"
 B=${CPUIDLED_BUILD:?the build tree}
 H=$T/host

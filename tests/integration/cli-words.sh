@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The table of verbs in cli/main.c is the truth: help, manual, schemas and completions have to agree with it.
 set -u
+# shellcheck source-path=SCRIPTDIR source=buslib.sh
 . "$(dirname "$0")/buslib.sh"
 
 verbs=$(ctl --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z-]*\) .*/\1/p' | sort)
@@ -41,6 +42,7 @@ check "there are keys" test "$(wc -w <<<"$cpu_keys")" -ge 10
 # bash_complete WORD ...: what comes up for the last word.
 bash_complete()
 {
+	# shellcheck disable=SC2016 # for the inner shell
 	bash -c '
 		. "$1" && shift
 		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
@@ -67,6 +69,7 @@ check "zsh: options" same "$options" "$(grep -oE -- '--[a-z]+' "$z" | sort -u)"
 zsh_options()
 {
 	local branch
+	# shellcheck disable=SC2016 # a pattern
 	branch=$(sed -n '/^\tcase $verb in/,/^\tesac/p' "$z" | awk -v verb="$1" '
 		/^\t[a-z|-]+\)/ { split($1, names, /[|)]/); on = 0; for (i in names) if (names[i] == verb) on = 1 }
 		on
@@ -105,8 +108,8 @@ if command -v fish >/dev/null; then
 	for verb in $verbs; do
 		check "fish: options of $verb" same "$(options_of "$verb")" "$(fish_complete "cpuidlectl $verb --")"
 	done
-	check "fish: keys of [Daemon]" same "$daemon_keys" "$(fish_complete 'cpuidlectl set ' | grep =)"
-	check "fish: keys for CPUs" same "$cpu_keys" "$(fish_complete 'cpuidlectl set --cpus 0 ' | grep =)"
+	check "fish: keys of [Daemon]" same "$daemon_keys" "$(fish_complete 'cpuidlectl set ' | grep '=')"
+	check "fish: keys for CPUs" same "$cpu_keys" "$(fish_complete 'cpuidlectl set --cpus 0 ' | grep '=')"
 else
 	skip "fish: what comes up" "fish is not installed"
 fi

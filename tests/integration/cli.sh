@@ -3,6 +3,7 @@
 # cpuidlectl against a daemon on a recorded server (Skylake-D: POLL, C1, C1E at 10us, C6 at 133us), over the private
 # socket alone, and without a daemon.
 set -u
+# shellcheck source-path=SCRIPTDIR source=buslib.sh
 . "$(dirname "$0")/buslib.sh"
 
 make_host skld0
@@ -277,10 +278,10 @@ cp "$T/good.conf" "$T/examples/new.conf"
 ln -s "$H" "$T/examples/server"
 examples()
 {
-	local line n=0
+	local line run=0
 	cd "$T/examples" || return
 	while IFS= read -r line; do
-		n=$((n + 1))
+		run=$((run + 1))
 		# Each at the recorded server: what needs a daemon at its socket, the rest at the tree.
 		case $line in
 		*" --root "*) ;;
@@ -290,7 +291,7 @@ examples()
 		echo "$line"
 		PATH=$B/bin:$PATH bash -c "$line" || return
 	done < <(sed 's/\\-/-/g' "$top/man/cpuidlectl.1" | sed -n '/^\.EX/,/^\.EE/s/^\$ //p')
-	[ $n -ge 10 ]
+	[ $run -ge 10 ]
 }
 check "the examples of cpuidlectl(1) work" examples
 kill "$daemon_pid"

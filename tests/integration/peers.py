@@ -211,8 +211,27 @@ def test_killed():
     expect("peers that die in the middle of a call do no harm", alive())
 
 
+def test_large():
+    """A message of 120 MB, where the daemon runs under the unit's LimitDATA=64M."""
+    peak, size = 0, 120 << 20
+    with connect() as s:
+        authenticate(s)
+        head = message("GetPlan", b"", b"s")
+        try:
+            s.sendall(head[:4] + struct.pack("<I", size + 5) + head[8:] + struct.pack("<I", size))
+            for _ in range(size >> 20):
+                s.sendall(b"x" * (1 << 20))
+                peak = max(peak, rss())
+        except OSError:
+            pass
+        expect(f"a message of 120 MB costs {peak} kB", peak < 64 << 10)
+        expect("its peer is disconnected", closed(s))
+    expect("others are served", alive())
+
+
 def main():
-    for test in (test_garbage, test_limit, test_limit_of_others, test_unread, test_killed):
+    tests = (test_garbage, test_limit, test_limit_of_others, test_unread, test_killed)
+    for test in (test_large,) if "--large" in sys.argv else tests:
         test()
     sys.exit(1 if faults else 0)
 
