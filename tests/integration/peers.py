@@ -194,7 +194,8 @@ def test_unread():
         except OSError:
             pass
         grown = rss() - before
-        expect(f"{sent} unread questions cost {grown} kB", grown < 8192)
+        if "--sanitized" not in sys.argv:  # a sanitizer keeps what is freed
+            expect(f"{sent} unread questions cost {grown} kB", grown < 8192)
         expect("such a peer is disconnected", closed(s))
     expect("others are served", alive())
 
