@@ -17,15 +17,8 @@ struct fragment {
 	size_t error_size;
 };
 
-static _printf_(2, 3) int refuse(struct fragment *f, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(f->error, f->error_size, fmt, ap);
-	va_end(ap);
-	return -EINVAL;
-}
+/* Notes why, for the caller to hand on: -EINVAL. */
+#define refuse(f, ...) (snprintf((f)->error, (f)->error_size, __VA_ARGS__), -EINVAL)
 
 static bool is_name_char(char c)
 {
