@@ -193,11 +193,6 @@ void machine_classify(struct idle_state *state)
 		state->class = (uint8_t)class_of(state);
 }
 
-void machine_set_own_global(struct machine *m, uint64_t own_ns)
-{
-	m->global_others_ns = m->global_ns < own_ns ? m->global_ns : LATENCY_NONE;
-}
-
 const char *machine_class_name(enum state_class class)
 {
 	switch (class) {

@@ -136,12 +136,6 @@ const struct idle_table *machine_table(const struct machine *m, uint32_t cpu);
 /* Decides class and entry method of a state by name and desc ("MWAIT 0x20", "ACPI IOPORT 0x414"). */
 void machine_classify(struct idle_state *state);
 
-/*
- * Says that the request of own_ns on /dev/cpu_dma_latency is ours: a value found there that is not
- * stricter is then nobody else's. LATENCY_NONE: we hold none.
- */
-void machine_set_own_global(struct machine *m, uint64_t own_ns);
-
 /* "poll", "c0x", "halt", "core-off", "package-off"; and back (-EINVAL). */
 const char *machine_class_name(enum state_class class);
 int machine_class_from_name(const char *name, enum state_class *ret);

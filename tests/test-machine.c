@@ -132,21 +132,6 @@ START_TEST(class_names_round_trip)
 }
 END_TEST
 
-START_TEST(own_global_request_is_not_anothers)
-{
-	struct machine *m = scene_host(1, "");
-
-	m->global_ns = 50 * NSEC_PER_USEC;
-	machine_set_own_global(m, LATENCY_NONE);
-	ck_assert(m->global_others_ns == 50 * NSEC_PER_USEC);
-	machine_set_own_global(m, 50 * NSEC_PER_USEC);
-	ck_assert(m->global_others_ns == LATENCY_NONE);
-	machine_set_own_global(m, 100 * NSEC_PER_USEC);
-	ck_assert(m->global_others_ns == 50 * NSEC_PER_USEC);
-	machine_free(m);
-}
-END_TEST
-
 static const struct {
 	const char *cmdline, *key, *value; /* NULL: not there */
 } arguments[] = {
@@ -222,7 +207,6 @@ int main(void)
 	tcase_add_test(tc, sizes_are_bounded);
 	tcase_add_test(tc, words_are_names_classes_and_c0);
 	tcase_add_test(tc, class_names_round_trip);
-	tcase_add_test(tc, own_global_request_is_not_anothers);
 	tcase_add_loop_test(tc, command_line_is_read_as_the_kernel_does, 0, ARRAY_SIZE(arguments));
 	tcase_add_test(tc, long_argument_is_cut);
 	tcase_add_test(tc, boot_arguments_have_their_effect);
