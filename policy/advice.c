@@ -236,7 +236,8 @@ static void advise_guest(struct advisor *a, const struct subject *s)
 
 static void advise_no_qos(struct advisor *a, const struct subject *s)
 {
-	if (!s->row->has_qos && s->row->demand_limit_ns != LATENCY_NONE && s->table)
+	if (!s->row->has_qos && !a->machine->module.limits &&
+	    s->row->demand_limit_ns != LATENCY_NONE && s->table)
 		notes_add(&a->notes, DIAG_INFO, NULL, s->index,
 			  "there is no power/pm_qos_resume_latency_us; the limit is set by "
 			  "disabling the states above it");

@@ -74,10 +74,17 @@ struct machine_cpu {
 	bool waitpkg; /* UMWAIT on this CPU */
 };
 
-/* What the running kernel lets the product do beyond sysfs; all false without the module. */
+/*
+ * What cpuidle_policy.ko lets the product do beyond sysfs; all false while it does not serve us. Sets of states
+ * are bits of the driver's table, whose numbers are those of stateN.
+ */
 struct machine_module {
-	bool loaded;
+	bool loaded; /* and we are the one who sets it */
+	bool limits; /* keeps latency requests of ours in the kernel, beside the CPUs' own files */
+	bool states_off; /* keeps states off for us, beside stateN/disable */
 	bool c0x, irq_window, sti_mwait, haltpoll, broadcast, ioport;
+	uint16_t window_states, sti_mwait_states; /* where these two are accepted */
+	bool own_driver; /* can bring a driver of its own where the kernel has none */
 };
 
 enum machine_virt { VIRT_NONE, VIRT_GUEST };

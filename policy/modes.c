@@ -42,12 +42,15 @@ static struct plan_mode_cell by_module(const struct host *h, bool able, enum mod
 	return cell(requested, wanted, wanted, MODE_AS_ASKED);
 }
 
-static bool any_enabled(const struct host *h, enum state_class class)
+/* The states in which the CPU halts and that this row uses. */
+static uint16_t halts(const struct idle_table *table, const struct plan_row *row)
 {
-	for (uint32_t i = 0; i < h->table->n; i++)
-		if (h->table->states[i].class == class && h->row->states[i].enabled)
-			return true;
-	return false;
+	uint16_t set = 0;
+
+	for (uint32_t i = 0; i < table->n; i++)
+		if (table->states[i].class == STATE_CLASS_HALT && row->states[i].enabled)
+			set |= (uint16_t)(1U << i);
+	return set;
 }
 
 static bool any_entry(const struct host *h, enum state_entry entry)
@@ -131,18 +134,18 @@ static struct plan_mode_cell decide_c1_interrupts(const struct host *h)
 	};
 	enum mode_value asked = asked_values[h->settings->c1_interrupts];
 	enum mode_value wanted = asked == MODE_AUTO ? MODE_WINDOW : asked;
-	bool able = wanted == MODE_WINDOW ? h->machine->module.irq_window
-					  : h->machine->module.sti_mwait;
+	const struct machine_module *module = &h->machine->module;
+	uint16_t able = wanted == MODE_WINDOW ? module->window_states : module->sti_mwait_states;
 
 	if (asked == MODE_NATIVE)
 		return unwanted(asked, MODE_NATIVE, MODE_AS_ASKED);
 	if (asked == MODE_AUTO && h->row->limit_ns > WINDOW_LIMIT_NS)
 		return unwanted(asked, MODE_NATIVE, MODE_NOT_NEEDED);
-	if (!h->table || !any_enabled(h, STATE_CLASS_HALT))
+	if (!h->table || !halts(h->table, h->row))
 		return unwanted(asked, MODE_NATIVE, MODE_NO_STATE);
 	if (wanted == MODE_STI_MWAIT && !any_entry(h, STATE_ENTRY_MWAIT))
 		return unwanted(asked, MODE_NATIVE, MODE_NO_STATE);
-	return by_module(h, able, asked, wanted, MODE_NATIVE);
+	return by_module(h, able & halts(h->table, h->row), asked, wanted, MODE_NATIVE);
 }
 
 static struct plan_mode_cell decide_haltpoll(const struct host *h)
@@ -245,6 +248,40 @@ void modes_decide(const struct machine *machine, const struct settings *settings
 	row->modes[MODE_IOPORT] = decide_ioport(&h);
 	for (unsigned i = 0; !row->online && i < MODE_N; i++)
 		row->modes[i] = offline(row->modes[i], plain[i]);
+}
+
+static void keep_off(const struct machine *machine, struct plan_row *row)
+{
+	uint16_t off = row->disable_care & row->disable_mask;
+
+	if (!machine->module.states_off)
+		return;
+	/* What others, or the kernel's default, have off already needs nothing. */
+	row->module.states_off = (uint16_t)(off & ~row->disabled_prior);
+	row->disable_care &= (uint16_t)~off;
+	row->disable_mask &= (uint16_t)~off;
+}
+
+void modes_module(const struct machine *machine, struct plan_row *row)
+{
+	uint16_t halting;
+
+	if (!machine->module.loaded || row->table >= machine->n_tables)
+		return;
+	halting = halts(&machine->tables[row->table], row);
+	if (row->modes[MODE_C1_INTERRUPTS].effective == MODE_WINDOW)
+		row->module.irq_window = halting & machine->module.window_states;
+	if (row->modes[MODE_C1_INTERRUPTS].effective == MODE_STI_MWAIT)
+		row->module.sti_mwait = halting & machine->module.sti_mwait_states;
+	if (row->modes[MODE_BROADCAST].effective == MODE_AVOID)
+		row->module.broadcast = BROADCAST_AVOID;
+	keep_off(machine, row);
+}
+
+bool modes_want_driver(const struct plan_row *row)
+{
+	return row->policy_limit_ns != LATENCY_NONE ||
+	       row->modes[MODE_C1_INTERRUPTS].requested == MODE_WINDOW;
 }
 
 const char *modes_key(enum plan_mode mode)

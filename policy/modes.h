@@ -12,6 +12,15 @@
 void modes_decide(const struct machine *machine, const struct settings *settings,
 		  struct plan_row *row);
 
+/*
+ * What of all that cpuidle_policy.ko keeps: the modes in effect, and states to be off that nobody else has
+ * disabled, whose files are then left alone.
+ */
+void modes_module(const struct machine *machine, struct plan_row *row);
+
+/* Does a row ask for something that takes an idle driver? */
+bool modes_want_driver(const struct plan_row *row);
+
 /* The key a mode is asked for with: "C0", "C1Interrupts" ... */
 const char *modes_key(enum plan_mode mode);
 

@@ -141,6 +141,12 @@ static void decide_qos(const struct resolver *rs, struct plan_row *row)
 	uint64_t ours = whole_us(own_limit(rs, row));
 
 	row->qos_ns = row->cpu_others_ns;
+	row->module.limit_ns = LATENCY_NONE;
+	/* The kernel takes the strictest of all requests: beside others', whatever theirs is. */
+	if (rs->machine->module.limits && !(row->left & 1U << MACHINE_BIT_QOS)) {
+		row->module.limit_ns = ours;
+		return;
+	}
 	if (!row->has_qos || row->left & 1U << MACHINE_BIT_QOS || ours >= row->cpu_others_ns)
 		return;
 	row->sets_qos = true;
@@ -175,13 +181,19 @@ static bool over_limit(uint64_t limit_ns, uint32_t index, const struct idle_stat
 	return limit_ns != LATENCY_NONE && state->exit_latency_ns > limit_ns;
 }
 
+/* Does the kernel itself keep a limit for this CPU, so that its states' files need not? */
+static bool takes_limit(const struct resolver *rs, const struct plan_row *row)
+{
+	return row->has_qos || rs->machine->module.limits;
+}
+
 /* The limit as it reaches the governor: below 1 us the kernel's files know only zero. */
 static uint64_t limit_in_force(const struct resolver *rs, const struct plan_row *row)
 {
-	bool by_file =
-		row->has_qos || (row->limit_source == LIMIT_GLOBAL_POLICY && rs->plan->sets_global);
+	bool in_us = takes_limit(rs, row) ||
+		     (row->limit_source == LIMIT_GLOBAL_POLICY && rs->plan->sets_global);
 
-	return by_file && row->limit_ns < NSEC_PER_USEC ? 0 : row->limit_ns;
+	return in_us && row->limit_ns < NSEC_PER_USEC ? 0 : row->limit_ns;
 }
 
 /* Why a state is off that the policy could not, or would not, switch on; STATE_ON_WITHIN_LIMIT if nothing. */
@@ -209,7 +221,7 @@ static void decide_state(const struct resolver *rs, struct plan_row *row, uint32
 	uint16_t bit = (uint16_t)(1U << index);
 
 	if (!(row->left & bit) && (reason == STATE_OFF_BY_POLICY || state->default_off ||
-				   (!row->has_qos && over_limit(own, index, state))))
+				   (!takes_limit(rs, row) && over_limit(own, index, state))))
 		row->disable_care |= bit;
 	if (row->disable_care & bit &&
 	    (!could_be_on || over_limit(row->policy_limit_ns, index, state)))
@@ -325,6 +337,7 @@ static int fill_row(struct resolver *rs, const struct row_key *key, struct plan_
 	decide_qos(rs, row);
 	decide_states(rs, row);
 	modes_decide(rs->machine, &rs->policy->profiles[row->profile].resolved, row);
+	modes_module(rs->machine, row);
 	return 0;
 }
 
@@ -517,6 +530,9 @@ int plan_resolve(const struct policy *policy, const struct machine *machine,
 		r = rank_groups(&rs);
 	if (r >= 0)
 		r = make_rows(&rs);
+	for (uint32_t i = 0; r >= 0 && i < rs.plan->n_rows; i++)
+		rs.plan->own_driver |=
+			machine->module.own_driver && modes_want_driver(&rs.plan->rows[i]);
 	if (r >= 0)
 		r = advice_give(policy, machine, rs.plan, diags);
 	if (r < 0)

@@ -98,6 +98,16 @@ struct plan_demand {
 	bool wins_modes;
 };
 
+/*
+ * What cpuidle_policy.ko keeps for a CPU in our name, beside what anybody wrote to the CPU's files. Sets of
+ * states are bits of the table. All zero and LATENCY_NONE: the kernel's own way.
+ */
+struct plan_module {
+	uint64_t limit_ns; /* LATENCY_NONE: none */
+	uint16_t irq_window, sti_mwait, states_off;
+	uint8_t broadcast; /* enum broadcast_mode */
+};
+
 struct plan_row {
 	uint16_t table; /* machine table, MACHINE_NO_TABLE; what the offline have is unknown */
 	bool online, has_qos, waitpkg;
@@ -125,6 +135,7 @@ struct plan_row {
 	uint16_t disable_mask; /* bit i: stateI/disable shall be 1 */
 	uint16_t
 		disable_care; /* bit i: that file is ours to keep at disable_mask; others untouched */
+	struct plan_module module;
 
 	uint32_t n_cpus; /* CPUs with this row */
 	bool only_poll; /* no online state but POLL is left: the CPU spins */
@@ -139,6 +150,7 @@ struct plan {
 	uint32_t n_demands;
 	bool sets_global; /* our limit is held on /dev/cpu_dma_latency */
 	uint64_t global_ns;
+	bool own_driver; /* the module's own driver is needed: the kernel has none */
 };
 
 #define PLAN_NO_ROW UINT16_MAX
