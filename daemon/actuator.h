@@ -3,6 +3,7 @@
 #define CPUIDLED_ACTUATOR_H
 
 #include "diff.h"
+#include "module.h"
 
 /*
  * The seam between deciding and doing: apply.c sees this and nothing of the world behind it. The real
@@ -17,6 +18,17 @@ struct actuator_ops {
 
 struct actuator {
 	const struct actuator_ops *ops;
+	void *data;
+};
+
+/* What takes all CPUs in one transaction: the kernel's module (kernel.h), or nothing. */
+struct actuator_module {
+	/* From what stands there to want, or nothing of it: 1, 0 when it stood already, -errno. NULL: none. */
+	int (*set)(void *data, const struct module_rows *want);
+	/* To what stood before the last change. */
+	int (*back)(void *data);
+	/* Its words about the last refusal. */
+	const char *(*text)(const void *data);
 	void *data;
 };
 

@@ -27,6 +27,7 @@ enum log_id {
 	LOG_ID_FOREIGN, /* somebody else wrote a file of ours */
 	LOG_ID_FOREIGN_LEFT, /* and theirs is left standing (yield, alert, too often) */
 	LOG_ID_HOST, /* something about the host: files missing, unwatchable, records damaged */
+	LOG_ID_MODULE, /* the kernel's module: taken, lost, missing */
 	LOG_ID_REQUEST, /* a request over the bus */
 	LOG_ID_DENIED, /* one that was refused for lack of permission */
 	LOG_ID_N,

@@ -5,11 +5,13 @@
 #include "manager.h"
 
 #include "foreign.h"
+#include "kernel.h"
 #include "reload.h"
 #include "report.h"
 #include "transition.h"
 
-/* The manager's inside, shared by manager.c (loop, state), manager-run.c (pipeline), manager-look.c (others). */
+/* The manager's inside, shared by manager.c (loop, state), manager-run.c (pipeline), manager-look.c
+ * (others), manager-module.c (the kernel's module). */
 #define MANAGER_ERROR_MAX 512U
 
 struct sd_event_source;
@@ -46,6 +48,13 @@ struct manager {
 		*retry; /* one-shot timers, off when there is nothing to do */
 	struct sd_event_source *signals[3];
 
+	struct kernel *kernel; /* NULL: not used with these options */
+	struct sd_event_source *module_news, *module_renew;
+	struct sd_event_source *module_settle; /* one-shot, off when there is nothing to do */
+	bool again; /* the run that ends needs another one: the host changed by it */
+	bool module_came; /* worth another handshake */
+	char module_text[KERNEL_TEXT_MAX]; /* what it is to us, or why it is nothing */
+
 	/* In force: policy and machine are what plan was made of. */
 	struct policy *policy;
 	struct machine *machine;
@@ -81,6 +90,17 @@ struct report manager_reporter(const struct manager *m);
  */
 int manager_run(struct manager *m, const struct source_options *source,
 		const struct restore_record *left, struct diag_list *diags);
+
+/*
+ * manager-module.c: the handshake with cpuidle_policy.ko, before the first run; without it all goes on by the
+ * host's files. stop gives back what it keeps for us, at once.
+ */
+void manager_module_start(struct manager *m);
+void manager_module_stop(struct manager *m);
+/* Adds what the kernel says of what it keeps for us. -ENOMEM. */
+int manager_module_verify(struct manager *m, struct findings *f);
+void manager_module_free(struct manager *m);
+void manager_module_describe(struct manager *m, struct machine_module *ret);
 
 /* manager-look.c: reads every marked file once and answers what others wrote. */
 void manager_look(struct manager *m);

@@ -81,6 +81,13 @@ static void keep_facts(struct manager *m, struct reload_result *res)
 	take_over(m, res);
 }
 
+/* The module is gone, not ours any more, or sits on another table: what it can do for us has changed. */
+static bool module_is_other(const struct manager *m, const struct transition_result *done)
+{
+	return done->step == STEP_MODULE &&
+	       (done->error == -ESTALE || kernel_standing(m->kernel) != KERNEL_OURS);
+}
+
 static int note_failure(struct manager *m, const struct transition_result *done,
 			struct reload_result *res)
 {
@@ -98,8 +105,9 @@ static int note_failure(struct manager *m, const struct transition_result *done,
 	if (m->hooks.changed)
 		m->hooks.changed(m->hooks_data, "failed", text);
 	/* A file that is gone or holds another value: what is known of the host is out of date. */
-	m->stale = m->stale || done->n_left || done->error == -ENOENT || done->error == -ENODEV ||
-		   (done->error == -ESTALE && m->watch.fd < 0);
+	m->again = module_is_other(m, done);
+	m->stale = m->stale || done->n_left || m->again || done->error == -ENOENT ||
+		   done->error == -ENODEV || (done->error == -ESTALE && m->watch.fd < 0);
 	if (m->policy && res->policy) {
 		/* The old policy still stands unless the way back failed, too. */
 		m->failed = m->failed || done->n_left > 0;
@@ -119,21 +127,31 @@ static int carry_out(struct manager *m, struct reload_result *res)
 	struct machine *machine = res->machine ? res->machine : m->machine;
 	const struct policy *policy = res->policy ? res->policy : m->policy;
 	struct report report = manager_reporter(m);
+	_cleanup_(module_rows_done) struct module_rows want = {.n_cpus = 0};
 	struct transition_result done;
+	bool own_driver;
 	int r = follow(m, policy, machine, res);
 
 	if (r < 0)
 		return r;
-	r = transition_run(&m->transition, machine, &res->changes, &done);
+	r = module_rows_make(res->plan, &want);
+	if (r < 0)
+		return r;
+	own_driver = m->kernel && kernel_have(m->kernel)->own_driver;
+	r = transition_run(&m->transition, machine, &res->changes, &want, &done);
 	if (r < 0)
 		return note_failure(m, &done, res);
+	/* With another driver the host has states to plan for, or none any more. */
+	m->again = own_driver != want.own_driver;
 	if (done.record_error)
 		log_errno(LOG_ID_HOST, done.record_error,
 			  "cannot write " RESTORE_FILE " anew; the one before leads back as well");
-	if (res->changes.n > 0) {
+	if (res->changes.n > 0 || done.module_changed)
 		m->generation++;
+	if (res->changes.n > 0)
 		report_applied(&report, policy, res->plan, &res->changes);
-	}
+	if (done.module_changed)
+		report_module(&report, policy, res->plan);
 	take_over(m, res);
 	m->failed = false;
 	return 0;
@@ -151,6 +169,7 @@ static void report_reread(const struct reload_result *res)
 static int run(struct manager *m, const struct source_options *source,
 	       const struct restore_record *left, struct diag_list *diags)
 {
+	struct machine_module module;
 	const struct reload_input in = {
 		.root_fd = m->root_fd,
 		.host = &m->host,
@@ -158,12 +177,15 @@ static int run(struct manager *m, const struct source_options *source,
 		.policy = m->policy,
 		.machine = m->machine,
 		.needs = m->needs,
+		.module = &module,
 		.left = left,
 		.stale = m->stale,
 	};
 	struct reload_result res = {.needs = 0};
-	int r = reload_run(&in, diags, &res);
+	int r;
 
+	manager_module_describe(m, &module);
+	r = reload_run(&in, diags, &res);
 	if (diags)
 		report_diags(diags);
 	if (r < 0)
@@ -183,9 +205,13 @@ static int run(struct manager *m, const struct source_options *source,
 int manager_run(struct manager *m, const struct source_options *source,
 		const struct restore_record *left, struct diag_list *diags)
 {
-	int r = run(m, source, left, diags);
+	int r;
 
-	if ((r == -ENOENT || r == -ENODEV) && m->stale && m->machine)
-		r = run(m, source, NULL, NULL);
+	m->again = false;
+	r = run(m, source, left, diags);
+	if (m->machine && (m->again || ((r == -ENOENT || r == -ENODEV) && m->stale))) {
+		m->stale = true;
+		r = run(m, r < 0 ? source : NULL, NULL, NULL);
+	}
 	return r;
 }

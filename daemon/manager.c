@@ -261,6 +261,11 @@ int manager_verify(struct manager *m, struct findings *ret)
 	r = verify_make(m->plan, now, &m->transition.actuator, &found);
 	if (r < 0)
 		return r;
+	r = manager_module_verify(m, &found);
+	if (r < 0) {
+		findings_done(&found);
+		return r;
+	}
 	*ret = found;
 	return 0;
 }
@@ -403,6 +408,7 @@ void manager_free(struct manager *m)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(m->signals); i++)
 		sd_event_source_unref(m->signals[i]);
+	manager_module_free(m);
 	sd_event_source_unref(m->watch_source);
 	sd_event_source_unref(m->settle);
 	sd_event_source_unref(m->retry);
@@ -517,6 +523,7 @@ int manager_start(struct manager *m)
 	} else {
 		m->watch.fd = -1;
 	}
+	manager_module_start(m);
 	r = first_run(m);
 	/* A plan that does not stand yet is retried; without one there is nothing to serve. */
 	if (!m->plan) {
@@ -548,6 +555,7 @@ static int stop(struct manager *m)
 		r = transition_restore(&m->transition, &leftover, &done);
 	else
 		r = transition_undo(&m->transition, m->machine, &done);
+	manager_module_stop(m);
 	if (r == 0 && done.record_error == 0) {
 		log_info(LOG_ID_RESTORED, "the host has its own settings again (%u files)",
 			 done.n_written);

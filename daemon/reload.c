@@ -75,6 +75,7 @@ static int run(const struct reload_input *in, struct diag_list *diags, struct re
 			return r;
 		machine = ret->machine;
 	}
+	machine->module = in->module ? *in->module : (struct machine_module){.loaded = false};
 	host_read_global(in->host, machine);
 	r = plan_resolve(policy, machine, diags, &ret->plan);
 	if (r < 0)

@@ -118,6 +118,66 @@ static struct log_entry entry_of(const struct line *line, enum log_id id, int pr
 	};
 }
 
+/* ---- kept by the module ---- */
+
+/* The states of a set by number, as stateN is; the names are the plan's to tell. */
+static void add_set(char *buf, size_t size, const char *what, uint32_t set)
+{
+	size_t n = strlen(buf);
+
+	if (set == 0)
+		return;
+	n += (size_t)snprintf(buf + n, size - n, ", %s", what);
+	for (uint32_t i = 0; i < MACHINE_STATES_MAX && n < size; i++)
+		if (set & 1U << i)
+			n += (size_t)snprintf(buf + n, size - n, " state%u", i);
+}
+
+static void tell_kept(const struct report *to, const struct policy *policy,
+		      const struct plan_row *row, const struct cpuset *cpus)
+{
+	char list[CPUS_TEXT_MAX], limit[LATENCY_TEXT_MAX], detail[256] = "", text[512];
+
+	cpuset_format(cpus, list, sizeof(list));
+	units_format_latency(row->module.limit_ns, limit, sizeof(limit));
+	snprintf(detail, sizeof(detail), "limit %s", limit);
+	add_set(detail, sizeof(detail), "interrupt window on", row->module.irq_window);
+	add_set(detail, sizeof(detail), "sti-mwait on", row->module.sti_mwait);
+	add_set(detail, sizeof(detail), "off:", row->module.states_off);
+	if (row->module.broadcast == BROADCAST_AVOID)
+		add_set(detail, sizeof(detail), "no state whose timer stops", 1U << 31);
+	snprintf(text, sizeof(text), "CPUs %s: %s (profile %s)", list, detail,
+		 policy->profiles[row->profile].name);
+	log_entry(&(struct log_entry){.id = LOG_ID_APPLIED,
+				      .priority = LOG_INFO,
+				      .cpus = list,
+				      .knob = "cpuidle_policy",
+				      .new = detail,
+				      .profile = policy->profiles[row->profile].name},
+		  "kept by cpuidle_policy for %s", text);
+	told(to, "module", text);
+}
+
+void report_module(const struct report *to, const struct policy *policy, const struct plan *plan)
+{
+	uint32_t lines = 0;
+
+	for (uint32_t i = 0; i < plan->n_rows; i++) {
+		const struct plan_module *kept = &plan->rows[i].module;
+		_cleanup_(cpuset_done) struct cpuset cpus = {.size = 0};
+
+		if (kept->limit_ns == LATENCY_NONE && module_row_is_default(kept))
+			continue;
+		if (lines++ >= REPORT_LINES_MAX || plan_row_cpus(plan, i, &cpus) < 0)
+			continue;
+		tell_kept(to, policy, &plan->rows[i], &cpus);
+	}
+	if (lines > REPORT_LINES_MAX)
+		log_info(LOG_ID_NONE, "and %u more rows", lines - REPORT_LINES_MAX);
+	if (lines == 0)
+		log_info(LOG_ID_APPLIED, "cpuidle_policy keeps nothing for us any more");
+}
+
 /* ---- applied ---- */
 
 struct applied {
@@ -252,6 +312,9 @@ const char *report_failure(const struct transition_result *r, char *buf, size_t 
 		snprintf(buf, size,
 			 "cannot write %s: %s; everything written before it was put back%s", path,
 			 strerror(-r->error), left);
+		break;
+	case STEP_MODULE:
+		snprintf(buf, size, "%s; everything was put back%s", r->words, left);
 		break;
 	case STEP_VERIFY:
 		if (r->error == -ESTALE)

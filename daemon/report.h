@@ -21,6 +21,9 @@ struct report {
 void report_applied(const struct report *to, const struct policy *policy, const struct plan *plan,
 		    const struct changes *c);
 
+/* What cpuidle_policy.ko keeps from now on: "CPUs 0-3: limit 20us (profile low-latency), window on C1" */
+void report_module(const struct report *to, const struct policy *policy, const struct plan *plan);
+
 /* The same for the way back. */
 void report_restored(const struct report *to, const struct changes *c);
 

@@ -98,6 +98,11 @@ static int append_governor(sd_bus_message *m, const struct source *s)
 	return sd_bus_message_append(m, "s", machine ? machine->governor : "");
 }
 
+static int append_module(sd_bus_message *m, const struct source *s)
+{
+	return sd_bus_message_append(m, "s", manager_module(s->manager));
+}
+
 static int append_settings(sd_bus_message *m, const struct source *s)
 {
 	return sd_bus_message_append(m, "s", s->settings ? s->settings : "");
@@ -121,6 +126,7 @@ static const struct value values[] = {
 	{PROTOCOL_STATUS_ONLINE, "u", append_online},
 	{PROTOCOL_STATUS_DRIVER, "s", append_driver},
 	{PROTOCOL_STATUS_GOVERNOR, "s", append_governor},
+	{PROTOCOL_STATUS_MODULE, "s", append_module},
 	{PROTOCOL_STATUS_SETTINGS, "s", append_settings},
 };
 

@@ -65,47 +65,111 @@ static void record_rollback(const struct transition *t, const struct machine *m,
 		ret->record_error = transition_record(t, m);
 }
 
-static int verify(const struct transition *t, const struct changes *c, struct apply_result *applied,
+/* The two parts of c, between which the module has its turn. */
+static struct changes tightening(const struct changes *c)
+{
+	return (struct changes){.v = c->v, .n = c->n_tighten, .n_tighten = c->n_tighten};
+}
+
+static struct changes loosening(const struct changes *c)
+{
+	return (struct changes){.v = c->v + c->n_tighten, .n = c->n - c->n_tighten};
+}
+
+/* Undoes the first n of c, and the module's part where ret says that it was done; in reverse order. */
+static void roll_back(const struct transition *t, const struct changes *c, uint32_t n,
+		      struct transition_result *ret)
+{
+	struct changes tighten = tightening(c), loosen = loosening(c);
+
+	if (n > tighten.n)
+		ret->n_left += apply_rollback(&t->actuator, &loosen, n - tighten.n);
+	if (ret->module_changed)
+		ret->n_left += t->module.back(t->module.data) < 0;
+	ret->module_changed = false;
+	ret->n_left += apply_rollback(&t->actuator, &tighten, MIN_OF(n, tighten.n));
+}
+
+static int verify(const struct transition *t, const struct changes *c,
 		  struct transition_result *ret)
 {
+	struct apply_result seen = {.failed = UINT32_MAX, .first_differs = UINT32_MAX};
+	int r;
+
 	/*
 	 * Events up to here are of our own writes or of somebody else's, which the reading then finds. When
 	 * all is well their marks go; whatever comes later leaves a new one.
 	 */
 	if (t->watch)
 		(void)watch_collect(t->watch);
-	ret->error = apply_verify(&t->actuator, c, applied);
-	if (ret->error == 0) {
+	r = apply_verify(&t->actuator, c, &seen);
+	if (r == 0) {
 		if (t->watch)
 			watch_forget(t->watch, c);
 		return 0;
 	}
-	ret->n_left = apply_rollback(&t->actuator, c, c->n);
-	ret->found = applied->found;
-	return ended(ret, STEP_VERIFY, ret->error, c,
-		     applied->failed < c->n ? applied->failed : applied->first_differs);
+	ret->found = seen.found;
+	return ended(ret, STEP_VERIFY, r, c, seen.failed < c->n ? seen.failed : seen.first_differs);
+}
+
+static int write_files(const struct transition *t, const struct changes *c, uint32_t first,
+		       const struct changes *part, struct transition_result *ret)
+{
+	struct apply_result applied;
+	int r = apply_run(&t->actuator, part, &applied);
+
+	ret->n_written += applied.n_written;
+	if (r == 0)
+		return 0;
+	ret->n_left = applied.n_not_rolled_back;
+	roll_back(t, c, first, ret);
+	return ended(ret, STEP_APPLY, r, c, first + applied.failed);
+}
+
+static int set_module(const struct transition *t, const struct changes *c,
+		      const struct module_rows *want, struct transition_result *ret)
+{
+	int r = t->module.set && want ? t->module.set(t->module.data, want) : 0;
+
+	ret->module_changed = r > 0;
+	if (r >= 0)
+		return 0;
+	ret->words = t->module.text(t->module.data);
+	roll_back(t, c, c->n_tighten, ret);
+	return ended(ret, STEP_MODULE, r, c, UINT32_MAX);
+}
+
+static int carry_out(const struct transition *t, const struct changes *c,
+		     const struct module_rows *want, struct transition_result *ret)
+{
+	struct changes tighten = tightening(c), loosen = loosening(c);
+	int r = write_files(t, c, 0, &tighten, ret);
+
+	if (r == 0)
+		r = set_module(t, c, want, ret);
+	if (r == 0)
+		r = write_files(t, c, tighten.n, &loosen, ret);
+	if (r < 0 || c->n == 0)
+		return r;
+	r = verify(t, c, ret);
+	if (r < 0)
+		roll_back(t, c, c->n, ret);
+	return r;
 }
 
 int transition_run(const struct transition *t, struct machine *m, const struct changes *c,
-		   struct transition_result *ret)
+		   const struct module_rows *want, struct transition_result *ret)
 {
-	struct apply_result applied;
-	int r;
+	int r = 0;
 
 	*ret = (struct transition_result){.step = STEP_DONE};
-	if (c->n == 0)
-		return 0;
-	r = record_ahead(t, m, c);
+	if (c->n > 0)
+		r = record_ahead(t, m, c);
 	if (r < 0)
 		return ended(ret, STEP_RECORD, r, c, UINT32_MAX);
-	r = apply_run(&t->actuator, c, &applied);
-	ret->n_written = applied.n_written;
-	if (r < 0) {
-		ret->n_left = applied.n_not_rolled_back;
-		record_rollback(t, m, ret);
-		return ended(ret, STEP_APPLY, r, c, applied.failed);
-	}
-	r = verify(t, c, &applied, ret);
+	r = carry_out(t, c, want, ret);
+	if (c->n == 0)
+		return r;
 	if (r < 0) {
 		record_rollback(t, m, ret);
 		return r;

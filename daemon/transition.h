@@ -16,12 +16,14 @@ struct transition {
 	struct host *host;
 	struct watch *watch; /* NULL: nobody watches */
 	struct actuator actuator;
+	struct actuator_module module;
 };
 
 enum transition_step {
 	STEP_DONE,
 	STEP_RECORD, /* the record could not be written: nothing was tried */
 	STEP_APPLY, /* a write failed: rolled back */
+	STEP_MODULE, /* the module refused: rolled back */
 	STEP_VERIFY, /* a value did not stick or could not be read: rolled back */
 };
 
@@ -33,11 +35,16 @@ struct transition_result {
 	struct change at; /* STEP_APPLY, STEP_VERIFY: which file */
 	uint64_t found; /* STEP_VERIFY with -ESTALE: what stood there */
 	uint32_t n_written;
+	bool module_changed; /* the module was told something new */
+	const char *words; /* STEP_MODULE: the module's own; borrowed from it */
 };
 
-/* 0 or the error in ret. m is told what stands on success only. */
+/*
+ * Files that tighten, then all that the module keeps (want), then files that loosen: what moves from one to the
+ * other is never in neither. 0 or the error in ret. m is told what stands on success only.
+ */
 int transition_run(const struct transition *t, struct machine *m, const struct changes *c,
-		   struct transition_result *ret);
+		   const struct module_rows *want, struct transition_result *ret);
 
 /*
  * Back to what others had, trying every file; the record keeps what could not be done. Returns the number

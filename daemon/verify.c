@@ -66,6 +66,9 @@ static void check_qos(struct collector *c, const struct plan_row *row,
 
 	if (row->policy_limit_ns == LATENCY_NONE && !row->sets_qos)
 		return;
+	/* The module keeps it, and is asked itself. */
+	if (row->module.limit_ns != LATENCY_NONE)
+		return;
 	if (!now->has_qos) {
 		/* Without that file the limit is kept by the states' own, if there are any. */
 		if (row->table != MACHINE_NO_TABLE)
@@ -232,6 +235,25 @@ void findings_done(struct findings *f)
 	}
 	free(f->v);
 	*f = (struct findings){.n = 0};
+}
+
+int findings_add(struct findings *f, const char *cpus, const char *result, const char *knob,
+		 const char *detail, uint32_t n)
+{
+	struct finding *v = reallocarray(f->v, f->n + 1, sizeof(*v));
+
+	if (!v)
+		return -ENOMEM;
+	f->v = v;
+	f->v[f->n++] = (struct finding){
+		.cpus = strdup(cpus),
+		.result = result,
+		.knob = strdup(knob),
+		.detail = strdup(detail),
+	};
+	f->n_differs += n;
+	v = &f->v[f->n - 1];
+	return v->cpus && v->knob && v->detail ? 0 : -ENOMEM;
 }
 
 static int finish(struct collector *c, struct findings *ret)

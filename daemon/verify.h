@@ -30,6 +30,10 @@ struct findings {
  */
 int verify_make(const struct plan *plan, const struct machine *now, const struct actuator *a,
 		struct findings *ret);
+
+/* One more: strings are copied. result: "ok", "differs". n CPUs differ. -ENOMEM. */
+int findings_add(struct findings *f, const char *cpus, const char *result, const char *knob,
+		 const char *detail, uint32_t n);
 void findings_done(struct findings *f);
 
 #endif
