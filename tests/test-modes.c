@@ -70,8 +70,17 @@ static struct machine *make(const struct host *h)
 	if (h->governor)
 		snprintf(m->governor, sizeof(m->governor), "%s", h->governor);
 	m->osrelease = strdup(h->release ? h->release : "6.12.0");
-	m->module = (struct machine_module){h->module, h->module, h->module, h->module,
-					    h->module, h->module, h->module};
+	m->module = (struct machine_module){
+		.loaded = h->module,
+		.c0x = h->module,
+		.irq_window = h->module,
+		.sti_mwait = h->module,
+		.haltpoll = h->module,
+		.broadcast = h->module,
+		.ioport = h->module,
+		.window_states = h->module ? 0x3fe : 0, /* all but the first */
+		.sti_mwait_states = h->module ? 1U << 1 : 0,
+	};
 	return m;
 }
 
