@@ -23,6 +23,8 @@ struct world {
 	uint64_t qos[CPUS_LIMIT];
 	uint16_t disabled[CPUS_LIMIT];
 	uint64_t global;
+	/* What the kernel's module keeps, and kept before. */
+	struct plan_module kept[CPUS_LIMIT], kept_before[CPUS_LIMIT];
 	/* What each CPU was allowed at the beginning and shall be at the end. */
 	uint16_t before[CPUS_LIMIT], after[CPUS_LIMIT];
 	bool judging;
@@ -38,11 +40,12 @@ static uint16_t allowed(const struct world *w, uint32_t cpu)
 	uint64_t limit = w->qos[cpu] < w->global ? w->qos[cpu] : w->global;
 	uint16_t bits = 0;
 
+	limit = MIN_OF(limit, w->kept[cpu].limit_ns);
 	for (uint32_t i = 0; t && i < t->n; i++) {
 		bool fits = limit == LATENCY_NONE || i == 0 ||
 			    (limit > 0 && t->states[i].exit_latency_ns <= limit);
 
-		if (fits && !(w->disabled[cpu] >> i & 1))
+		if (fits && !((w->disabled[cpu] | w->kept[cpu].states_off) >> i & 1))
 			bits |= (uint16_t)(1U << i);
 	}
 	return bits;
@@ -115,6 +118,39 @@ static int world_get(void *data, const struct change *c, uint64_t *ret)
 		break;
 	}
 	return 0;
+}
+
+/* All CPUs in one transaction; how the real one gets there is test-kernel's. */
+static void keep(struct world *w, const struct module_rows *want)
+{
+	memcpy(w->kept_before, w->kept, sizeof(w->kept));
+	for (uint32_t cpu = 0; cpu < CPUS_LIMIT; cpu++)
+		w->kept[cpu] = *module_row_of(want, cpu);
+}
+
+static int world_keep(void *data, const struct module_rows *want)
+{
+	struct world *w = data;
+
+	if (w->n_set++ == w->fail_set)
+		return w->error;
+	keep(w, want);
+	judge(w);
+	return 1;
+}
+
+static int world_keep_back(void *data)
+{
+	struct world *w = data;
+
+	memcpy(w->kept, w->kept_before, sizeof(w->kept));
+	judge(w);
+	return 1;
+}
+
+static const char *world_words(const void *data _unused_)
+{
+	return "no";
 }
 
 static const struct actuator_ops world_ops = {.set = world_set, .get = world_get};
@@ -221,6 +257,17 @@ static void foreign_limits(uint64_t *seed)
 		world.disabled[cpu] = c->disabled;
 	}
 	world.global = LATENCY_NONE;
+	for (uint32_t cpu = 0; cpu < CPUS_LIMIT; cpu++)
+		world.kept[cpu].limit_ns = LATENCY_NONE;
+}
+
+/* The module comes, goes, or stays as it is. */
+static void turn_module(uint64_t *seed)
+{
+	bool there = machine->module.loaded != (pick(seed, 3) == 0);
+
+	machine->module = (struct machine_module){
+		.loaded = there, .limits = there, .states_off = there && pick(seed, 4)};
 }
 
 static void open_host(const char *name, uint64_t *seed)
@@ -237,7 +284,11 @@ static void open_host(const char *name, uint64_t *seed)
 	host_init(&host, root_fd);
 	foreign_limits(seed);
 	transition = (struct transition){
-		.root_fd = root_fd, .host = &host, .actuator = {.ops = &world_ops, .data = &world}};
+		.root_fd = root_fd,
+		.host = &host,
+		.actuator = {.ops = &world_ops, .data = &world},
+		.module = {world_keep, world_keep_back, world_words, &world},
+	};
 }
 
 static void close_host(void)
@@ -248,13 +299,14 @@ static void close_host(void)
 }
 
 /* Where a list of changes leads, by carrying it out on a copy. */
-static void expect(const struct changes *c)
+static void expect(const struct changes *c, const struct module_rows *want)
 {
 	struct world end = world;
 
 	end.host = NULL;
 	for (uint32_t i = 0; i < c->n; i++)
 		put(&end, &c->v[i], c->v[i].to);
+	keep(&end, want);
 	allowed_all(&world, world.before);
 	allowed_all(&end, world.after);
 	world.judging = true;
@@ -288,13 +340,15 @@ static void compare_with_plan(const struct plan *plan)
 
 static int switch_to(const struct policy *p, struct transition_result *result)
 {
+	_cleanup_(module_rows_done) struct module_rows want = {.n_cpus = 0};
 	struct plan *plan = plan_for(p);
 	struct changes c;
 	int r;
 
 	ck_assert_int_eq(diff_make(plan, machine, host.global_ns, &c), 0);
-	expect(&c);
-	r = transition_run(&transition, machine, &c, result);
+	ck_assert_int_eq(module_rows_make(plan, &want), 0);
+	expect(&c, &want);
+	r = transition_run(&transition, machine, &c, &want, result);
 	if (r == 0) {
 		struct changes again;
 
@@ -311,15 +365,20 @@ static int switch_to(const struct policy *p, struct transition_result *result)
 
 static bool same_world(const struct world *a, const struct world *b)
 {
+	for (uint32_t cpu = 0; cpu < CPUS_LIMIT; cpu++)
+		if (!module_row_equal(&a->kept[cpu], &b->kept[cpu]))
+			return false;
 	return memcmp(a->qos, b->qos, sizeof(a->qos)) == 0 && a->global == b->global &&
 	       memcmp(a->disabled, b->disabled, sizeof(a->disabled)) == 0;
 }
 
 static void undo(const struct world *first)
 {
+	const struct module_rows nothing = {.n_cpus = 0};
 	struct transition_result result;
 
 	ck_assert_int_eq(transition_undo(&transition, machine, &result), 0);
+	keep(&world, &nothing);
 	ck_assert(same_world(&world, first));
 	ck_assert_int_eq(faccessat(root_fd, RESTORE_FILE, F_OK, 0), -1);
 }
@@ -336,6 +395,7 @@ START_TEST(no_switch_is_ever_looser)
 	for (int i = 0; i < 40; i++) {
 		struct policy *p = random_policy(&seed);
 
+		turn_module(&seed);
 		ck_assert_int_eq(switch_to(p, &result), 0);
 		writes += result.n_written;
 		policy_free(p);
@@ -364,6 +424,7 @@ START_TEST(failure_anywhere_goes_back)
 		bool read = pick(&seed, 2);
 		int r;
 
+		turn_module(&seed);
 		before = world;
 		world.n_set = world.n_get = 0;
 		*(read ? &world.fail_get : &world.fail_set) = pick(&seed, 30);
@@ -373,7 +434,8 @@ START_TEST(failure_anywhere_goes_back)
 		if (r < 0) {
 			n_failed++;
 			ck_assert_int_eq(r, -EIO);
-			ck_assert_int_eq(result.step, read ? STEP_VERIFY : STEP_APPLY);
+			ck_assert(result.step == (read ? STEP_VERIFY : STEP_APPLY) ||
+				  (!read && result.step == STEP_MODULE));
 			ck_assert_uint_eq(result.n_left, 0);
 			ck_assert(same_world(&world, &before));
 		}
@@ -457,7 +519,7 @@ START_TEST(value_that_does_not_stick_is_found)
 	open_host("bdwup0", &seed);
 	machine->cpus[0].has_qos = true;
 	world.qos[0] = machine->cpus[0].qos_ns = machine->cpus[0].qos_prior_ns = LATENCY_NONE;
-	ck_assert_int_eq(transition_run(&transition, machine, &c, &result), -ESTALE);
+	ck_assert_int_eq(transition_run(&transition, machine, &c, NULL, &result), -ESTALE);
 	ck_assert_int_eq(result.step, STEP_VERIFY);
 	ck_assert_uint_eq(result.found, 7 * US);
 	ck_assert_uint_eq(machine->cpus[0].qos_ns, LATENCY_NONE);
@@ -488,7 +550,7 @@ START_TEST(memory_running_out_changes_nothing_or_all)
 		ck_assert_int_eq(diff_make(plan, machine, host.global_ns, &c), 0);
 		before = world;
 		failmem_start(++nth);
-		r = transition_run(&transition, machine, &c, &result);
+		r = transition_run(&transition, machine, &c, NULL, &result);
 		hit = failmem_stop();
 		ck_assert_int_eq(failmem_live(), 0);
 		if (r < 0) {
