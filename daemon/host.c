@@ -204,7 +204,7 @@ static int read_effective(const struct host *h, uint64_t *ret)
 /* Ours stands when the effective value is not looser than it. */
 static int get_global(const struct host *h, const struct change *c, uint64_t *ret)
 {
-	uint64_t effective;
+	uint64_t effective = LATENCY_NONE;
 	int r;
 
 	if (h->global_ns == LATENCY_NONE && h->tree.n_ours == 0) {
@@ -329,7 +329,7 @@ int host_note_global(const struct host *h, const struct changes *c, struct resto
 
 void host_read_global(const struct host *h, struct machine *m)
 {
-	uint64_t effective;
+	uint64_t effective = LATENCY_NONE;
 
 	if (!m->has_global || read_effective(h, &effective) < 0)
 		return;

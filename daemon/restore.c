@@ -106,14 +106,27 @@ static int note_disable(const struct machine *m, const struct cpu_next *next, ui
 	return 0;
 }
 
+/* States that are ours, or will be, on any CPU: on most hosts there is none to look at further. */
+static uint32_t states_concerned(const struct machine *m, const struct cpu_next *next)
+{
+	uint32_t bits = 0;
+
+	for (uint32_t i = 0; i < m->n_cpus; i++)
+		bits |= (uint32_t)(m->cpus[i].disabled ^ m->cpus[i].disabled_prior) |
+			(next ? next[i].changed : 0U);
+	return bits;
+}
+
 static int note_all(const struct machine *m, const struct cpu_next *next,
 		    struct restore_record *ret)
 {
 	struct restore_record r = {.n = 0};
+	uint32_t states = states_concerned(m, next);
 	int error = note_qos(m, next, &r);
 
 	for (uint8_t state = 0; error == 0 && state < MACHINE_STATES_MAX; state++)
-		error = note_disable(m, next, state, &r);
+		if (states >> state & 1)
+			error = note_disable(m, next, state, &r);
 	if (error < 0)
 		restore_done(&r);
 	else
@@ -489,39 +502,57 @@ static int parse(char *text, const char *boot_id, struct restore_record *r)
 	return damaged;
 }
 
+/* At most n bytes; returns how many there were. -errno. */
+static ssize_t read_whole(int fd, char *buf, size_t n)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		ssize_t got = read(fd, buf + done, n - done);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			break;
+		done += (size_t)got;
+	}
+	return (ssize_t)done;
+}
+
+static int read_text(int fd, char **ret)
+{
+	_cleanup_free_ char *text = NULL;
+	struct stat st;
+	ssize_t n;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode) || st.st_size > RESTORE_FILE_MAX)
+		return -EFBIG;
+	text = malloc((size_t)st.st_size + 1);
+	if (!text)
+		return -ENOMEM;
+	n = read_whole(fd, text, (size_t)st.st_size);
+	if (n < 0)
+		return (int)n;
+	text[n] = '\0';
+	*ret = TAKE_PTR(text);
+	return 0;
+}
+
 /* The whole file as text, owned by the caller. -ENOENT, -EFBIG, -errno. */
 static int read_file(int root_fd, char **ret)
 {
 	int fd = openat(root_fd, RESTORE_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	_cleanup_free_ char *text = NULL;
-	size_t n = 0;
-	struct stat st;
-	int error = 0;
+	int r;
 
 	if (fd < 0)
 		return -errno;
-	if (fstat(fd, &st) < 0)
-		error = -errno;
-	else if (!S_ISREG(st.st_mode) || st.st_size > RESTORE_FILE_MAX)
-		error = -EFBIG;
-	else if (!(text = malloc((size_t)st.st_size + 1)))
-		error = -ENOMEM;
-	while (error == 0 && n < (size_t)st.st_size) {
-		ssize_t got = read(fd, text + n, (size_t)st.st_size - n);
-
-		if (got < 0 && errno != EINTR)
-			error = -errno;
-		else if (got == 0)
-			break;
-		else if (got > 0)
-			n += (size_t)got;
-	}
+	r = read_text(fd, ret);
 	close(fd);
-	if (error < 0)
-		return error;
-	text[n] = '\0';
-	*ret = TAKE_PTR(text);
-	return 0;
+	return r;
 }
 
 int restore_load(int root_fd, struct restore_record *ret)
@@ -538,7 +569,7 @@ int restore_load(int root_fd, struct restore_record *ret)
 	if (error < 0)
 		return error;
 	read_boot_id(root_fd, boot_id);
-	error = parse(text, boot_id, &r);
+	error = text ? parse(text, boot_id, &r) : -EBADMSG;
 	if (error < 0 && error != -EBADMSG) {
 		restore_done(&r);
 		return error;
