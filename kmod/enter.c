@@ -121,7 +121,7 @@ static __always_inline int enter_at(struct cpuidle_device *dev, struct cpuidle_d
 	static __cpuidle int enter_##n(struct cpuidle_device *dev, struct cpuidle_driver *drv,     \
 				       int index)                                                  \
 	{                                                                                          \
-		return enter_at(dev, drv, index, n);                                                   \
+		return enter_at(dev, drv, index, n);                                               \
 	}
 
 ENTER_STATE(0)

@@ -17,7 +17,7 @@
 
 #define MODES_RECONCILE (2 * HZ)
 
-DEFINE_MUTEX(modes_mutex);
+DEFINE_MUTEX(modes_mutex); /* all control, see modes.h */
 
 static union table_row *modes_now; /* [nr_cpu_ids], what is in force */
 static u32 *modes_changed;	   /* scratch set of CPUs */

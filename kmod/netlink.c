@@ -26,6 +26,7 @@ COMPAT_RANGE struct netlink_range_validation netlink_lease_range = {
 	.min = CPUIDLE_POLICY_LEASE_MIN,
 	.max = CPUIDLE_POLICY_LEASE_MAX,
 };
+
 COMPAT_RANGE struct netlink_range_validation netlink_grace_range = {
 	.max = CPUIDLE_POLICY_GRACE_MAX,
 };

@@ -85,8 +85,7 @@ static int table_broadcast_check(const struct table_caps *caps, u32 value,
 		return table_refuse(refusal, -EINVAL, attr, "broadcast: unknown value");
 	if (value == CPUIDLE_POLICY_BROADCAST_OFF && (caps->timer_stops || caps->timer_stop))
 		return table_refuse(refusal, -EOPNOTSUPP, attr,
-				    "broadcast off: this CPU's timer stops in deep states (C3STOP), "
-				    "its wake-ups would be lost");
+				    "broadcast off: the timer stops in deep states (C3STOP)");
 	return 0;
 }
 
@@ -118,7 +117,7 @@ static int table_states_check(const struct table_caps *caps, const struct table_
 	static const u32 sets[] = { ATTR(IRQ_WINDOW), ATTR(STI_MWAIT), ATTR(STATES_OFF) };
 	u32 i;
 
-	for (i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(sets); i++)
 		if (rule->value[sets[i]] >> caps->states)
 			return table_refuse(refusal, -EINVAL, sets[i],
 					    "the driver has no such state");

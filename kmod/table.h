@@ -11,6 +11,7 @@
 #ifdef __KERNEL__
 #include <linux/bits.h>
 #include <linux/errno.h>
+#include <linux/kernel.h>
 #include <linux/string.h>
 #include <linux/types.h>
 #else
@@ -20,7 +21,8 @@
 #include <string.h>
 typedef uint32_t u32;
 typedef uint64_t u64;
-#define BIT(n) (1UL << (n))
+#define BIT(n)	      (1UL << (n))
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #endif
 
 #include "uapi/cpuidle_policy.h"

@@ -14,10 +14,10 @@
  *
  *	Times carry their unit in the name (_NS, _MS). A latency of 0 means zero; "no limit" is said
  *	by leaving the attribute out. Numbers are u32 or wider, host byte order. A state is named by
- *	its index in the driver's table (stateN in sysfs); a set of states is a u32, bit N is state N.
- *	A set of CPUs is binary: u32 words, host order, bit N of the whole is CPU N; in requests any
- *	number of words may be given as long as no bit names a CPU that cannot exist; in replies the
- *	set has NR_CPUS bits rounded up to whole words. Arrays are repeated attributes.
+ *	its index in the driver's table (stateN in sysfs); a set of states is a u32, bit N is state
+ *	N. A set of CPUs is binary: u32 words, host order, bit N of the whole is CPU N; in requests
+ *	any number of words may be given as long as no bit names a CPU that cannot exist; in replies
+ *	the set has NR_CPUS bits rounded up to whole words. Arrays are repeated attributes.
  *
  * WHO MAY CALL
  *
@@ -29,9 +29,9 @@
  *
  *	A request is taken whole or refused whole. Every refusal is a negative errno with extended
  *	ACK text, and with the offset of the offending attribute where there is one. Unknown
- *	attributes, unknown bits and values past the last known one are refused, never ignored: so an
- *	older module refuses what it does not know, loudly. When an attribute that does not repeat is
- *	given twice the last one counts.
+ *	attributes, unknown bits and values past the last known one are refused, never ignored: so
+ *	an older module refuses what it does not know, loudly. When an attribute that does not repeat
+ *	is given twice the last one counts.
  *
  * CAPS_GET (do): what is here. Request: empty. Reply:
  *
@@ -54,20 +54,21 @@
  * LEASE_TAKE (do): become the one owner. Request:
  *
  *	LEASE_MS	u32	100 .. 600000: life of the lease; each accepted CONFIG_SET, QOS_SET
- *				and LEASE_RENEW starts it anew. Does not run while the system sleeps.
+ *				and LEASE_RENEW starts it anew. It stands still while the system
+ *				sleeps.
  *	OWNER		string	1 .. 31 printable characters, told to whoever is refused
  *	GRACE_MS	u32	0 .. 600000, default 30000: how long an unused hook stays in place
- *	Taking again from the owning socket renews and replaces the three values. Another socket gets
- *	-EBUSY with the owner's name and pid in the text.
+ *	Taking again from the owning socket renews and replaces the three values. Another socket
+ *	gets -EBUSY with the owner's name and pid in the text.
  *
  * LEASE_RENEW, LEASE_DROP (do): request empty; owner only.
  *
  *	The lease ends by DROP, when its time is over, or when the owning socket is closed by any
  *	means, SIGKILL included. At once, before anything else can take the lease: every CPU is back
  *	to the host's own settings, every latency request is removed. The driver's table is put back
- *	at once after DROP; otherwise GRACE_MS later, unless a successor has set something by then: so
- *	a restarted daemon does not stop the machine twice. A hook that stays for that time passes
- *	every entry through unchanged.
+ *	at once after DROP; otherwise GRACE_MS later, unless a successor has set something by then:
+ *	so a restarted daemon does not stop the machine twice. A hook that stays for that time
+ *	passes every entry through unchanged.
  *
  * CONFIG_SET (do): one transaction over any number of CPUs; owner only. Request:
  *
@@ -117,8 +118,8 @@
  *					id asks nothing of these CPUs any more
  *	Requests are the kernel's own per-device PM QoS requests: they add to what anyone wrote to
  *	pm_qos_resume_latency_us and never replace it. The kernel counts whole microseconds, so a
- *	value is rounded down: never looser than asked. At most CPUIDLE_POLICY_QOS_MAX ids at a time.
- *	All or nothing, like CONFIG_SET. Gone with the lease.
+ *	value is rounded down: never looser than asked. At most CPUIDLE_POLICY_QOS_MAX ids at a
+ *	time. All or nothing, like CONFIG_SET. Gone with the lease.
  *
  * QOS_GET (dump): one message per distinct row. Request: empty. Each message: QOS nest with ID,
  *	CPUMASK, LATENCY_NS. ID 0 is not a request: it is the limit in force from all requesters
@@ -138,8 +139,8 @@
  *	CONFIG_NTF	a CONFIG_GET message with the CPUs that changed. After a change that leaves
  *			more than CPUIDLE_POLICY_NTF_MAX distinct rows: RESYNC u32 1 instead of RULE
  *	LEASE_NTF	EVENT u32 (enum cpuidle_policy_lease), OWNER, OWNER_PID, GENERATION
- *	QOS_NTF		a QOS_GET message with ID 0 for CPUs whose limit others changed (10 ms joined)
- *			and, for CPUs without a limit now, one without LATENCY_NS
+ *	QOS_NTF		a QOS_GET message with ID 0 for CPUs whose limit others changed (changes
+ *			within 10 ms joined); for CPUs without a limit now, one without LATENCY_NS
  *	HOTPLUG_NTF	ONLINE set, CPUMASK set: the CPUs that came or went
  *	DRIVER_NTF	a CAPS_GET message: the driver, its table or our hook changed
  *
