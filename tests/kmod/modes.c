@@ -214,6 +214,42 @@ static uint64_t broadcasts(unsigned int cpu)
 	return after[cpu].broadcasts - before[cpu].broadcasts;
 }
 
+/*
+ * The question whether an entry is into broadcast is compiled in as a NOP, and becomes a jump only
+ * while somebody counts and some CPU's timer stops.
+ */
+static void test_broadcast_key(bool stops)
+{
+	static unsigned char off[2048], on[2048];
+	unsigned int i, first = 0, last = 0, n = 0;
+	bool read;
+
+	set("cpus=0-%u count=0", cpus - 1);
+	read = snapshot_code("enter_slow", off, sizeof(off));
+	clear();
+	if (!read || !snapshot_code("enter_slow", on, sizeof(on))) {
+		tap_note("the kernel's code cannot be read");
+		return;
+	}
+	for (i = 0; i < sizeof(off); i++) {
+		if (off[i] == on[i])
+			continue;
+		if (!n++)
+			first = i;
+		last = i;
+	}
+	if (!stops) {
+		tap_ok(!n, "counting patches nothing in: no timer stops here");
+		return;
+	}
+	tap_ok(n && last - first < 5, "counting patches one place, %#x of the slow way", first);
+	tap_ok((off[first] == 0x0f && off[first + 1] == 0x1f) || /* NOP of five bytes */
+		       (off[first] == 0x66 && off[first + 1] == 0x90), /* of two */
+	       "a NOP before: %02x %02x %02x %02x %02x", off[first], off[first + 1], off[first + 2],
+	       off[first + 3], off[first + 4]);
+	tap_ok(on[first] == 0xe9 || on[first] == 0xeb, "a jump now: %02x", on[first]);
+}
+
 static void test_broadcast(void)
 {
 	bool stops = caps.features & CPUIDLE_POLICY_F_TIMER_STOPS;
@@ -221,7 +257,7 @@ static void test_broadcast(void)
 
 	for (i = 0; i < caps.n_states; i++)
 		n += !!(caps.flags[i] & CPUIDLE_POLICY_SF_TIMER_STOP);
-	clear();
+	test_broadcast_key(n);
 	idle(500);
 	if (!stops) {
 		tap_ok(!n && !broadcasts(0), "no timer stops, nothing is broadcast");

@@ -63,6 +63,24 @@ static bool kcore_read(int fd, uint64_t addr, void *buf, size_t len)
 	return false;
 }
 
+bool snapshot_code(const char *function, unsigned char *buf, size_t len)
+{
+	char line[512], name[256], type;
+	unsigned long long addr;
+	bool good = false;
+	int fd = open("/proc/kcore", O_RDONLY);
+	FILE *f = fopen("/proc/kallsyms", "r");
+
+	while (fd >= 0 && f && !good && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%llx %c %255s", &addr, &type, name) == 3 &&
+		    !strcmp(name, function))
+			good = kcore_read(fd, addr, buf, len);
+	if (f)
+		fclose(f);
+	close(fd);
+	return good;
+}
+
 static bool snapshot_driver(int fd, struct snapshot *s)
 {
 	uint64_t name;

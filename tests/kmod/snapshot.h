@@ -9,6 +9,7 @@
 #define SNAPSHOT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define SNAPSHOT_STATES 10
@@ -33,6 +34,8 @@ int snapshot_foreign(const struct snapshot *s);
 /* Is any CPU's state disabled by bit 16? */
 bool snapshot_vetoed(const struct snapshot *s, int cpu, int state);
 bool snapshot_any_veto(const struct snapshot *s);
+/* @len bytes of the code of a function, as it is in memory now. */
+bool snapshot_code(const char *function, unsigned char *buf, size_t len);
 bool snapshot_equal(const struct snapshot *a, const struct snapshot *b);
 
 #endif /* SNAPSHOT_H */
