@@ -137,7 +137,7 @@ static int take_row(sd_bus_message *m, void *userdata)
 {
 	struct view *v = userdata;
 	struct view_row *row;
-	int r;
+	int online, r;
 
 	r = APPEND(v->rows, v->n, row);
 	if (r < 0)
@@ -145,10 +145,11 @@ static int take_row(sd_bus_message *m, void *userdata)
 	r = dup_strings(m, (char **const[]){&row->cpus, &row->profile, &row->limit_source}, 3);
 	if (r < 0)
 		return r;
-	r = sd_bus_message_read(m, "ttt", &row->limit_ns, &row->policy_limit_ns,
+	r = sd_bus_message_read(m, "bttt", &online, &row->limit_ns, &row->policy_limit_ns,
 				&row->others_limit_ns);
 	if (r < 0)
 		return r;
+	row->online = online;
 	r = for_each_struct(m, PROTOCOL_STATE_FIELDS, take_state, row);
 	if (r >= 0)
 		r = for_each_struct(m, PROTOCOL_MODE_FIELDS, take_mode, row);

@@ -307,6 +307,7 @@ static void put_rows(struct doc *d, const struct view *view, bool layers)
 		json_t *row = add_object(d, rows);
 
 		put(d, row, "cpus", string(r->cpus));
+		put(d, row, "online", json_boolean(r->online));
 		put(d, row, "profile", string_or_null(r->profile));
 		put(d, row, "latency_limit_ns", latency(r->limit_ns));
 		put(d, row, "policy_limit_ns", latency(r->policy_limit_ns));

@@ -122,8 +122,8 @@ static int append_row(sd_bus_message *m, const struct view_row *row)
 	if (r >= 0)
 		r = APPEND_STRINGS(m, row->cpus, row->profile, row->limit_source);
 	if (r >= 0)
-		r = sd_bus_message_append(m, "ttt", row->limit_ns, row->policy_limit_ns,
-					  row->others_limit_ns);
+		r = sd_bus_message_append(m, "bttt", (int)row->online, row->limit_ns,
+					  row->policy_limit_ns, row->others_limit_ns);
 	if (r >= 0)
 		r = append_states(m, row);
 	if (r >= 0)

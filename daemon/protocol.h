@@ -30,7 +30,7 @@
 #define PROTOCOL_SOCKET	   "run/cpuidled/bus" /* below the root directory */
 
 /*
- * A row of a view (policy/view.h), field by field: cpus, profile, limit source, effective limit, limit of
+ * A row of a view (policy/view.h), field by field: cpus, profile, limit source, online, effective limit, limit of
  * the policy, limit of others, states (index, name, exit latency, target residency, class, enabled,
  * reason), modes (name, requested, effective, reason), layers (name, text)
  */
@@ -38,7 +38,7 @@
 #define PROTOCOL_MODE_FIELDS  "ssss"
 #define PROTOCOL_LAYER_FIELDS "ss"
 #define PROTOCOL_ROW_FIELDS \
-	"sssttta(" PROTOCOL_STATE_FIELDS ")a(" PROTOCOL_MODE_FIELDS ")a(" PROTOCOL_LAYER_FIELDS ")"
+	"sssbttta(" PROTOCOL_STATE_FIELDS ")a(" PROTOCOL_MODE_FIELDS ")a(" PROTOCOL_LAYER_FIELDS ")"
 #define PROTOCOL_PLAN "a(" PROTOCOL_ROW_FIELDS ")"
 /* severity, file ("" for none), line (0 for none), text */
 #define PROTOCOL_DIAG_FIELDS	"ssus"

@@ -75,6 +75,8 @@ static void put_header(struct render *r, const struct view_row *row)
 		   row->profile, latency(row->limit_ns, limit));
 	if (row->limit_ns != LATENCY_NONE && !limit_is_own(row))
 		buf_printf(&r->buf, ", by %s", row->limit_source);
+	if (!row->online)
+		buf_puts(&r->buf, ", once online");
 	buf_puts(&r->buf, "\n");
 }
 
@@ -92,9 +94,7 @@ static void put_states(struct render *r, const struct view_row *row, const struc
 	}
 	if (row->n_states == 0)
 		buf_printf(&r->buf, "  no idle states: %s\n",
-			   strstr(row->limit_source, ", once online")
-				   ? "offline"
-				   : "there is no cpuidle driver for these CPUs");
+			   row->online ? "there is no cpuidle driver for these CPUs" : "offline");
 }
 
 /* In a plan only what the operator asked for, or gets, beyond the kernel's own way. */

@@ -82,23 +82,21 @@ static char *text(struct maker *k, const char *fmt, ...)
 static char *limit_source_text(struct maker *k, const struct plan_row *row)
 {
 	char ns[LATENCY_TEXT_MAX];
-	const char *when = row->online ? "" : ", once online";
 
 	units_format_latency(row->limit_ns, ns, sizeof(ns));
 	switch ((enum limit_source)row->limit_source) {
 	case LIMIT_NONE:
 		break;
 	case LIMIT_POLICY:
-		return text(k, "profile %s (%s)%s", k->policy->profiles[row->limit_profile].name,
-			    ns, when);
+		return text(k, "profile %s (%s)", k->policy->profiles[row->limit_profile].name, ns);
 	case LIMIT_GLOBAL_POLICY:
-		return text(k, "GlobalLatencyLimit=%s%s", ns, when);
+		return text(k, "GlobalLatencyLimit=%s", ns);
 	case LIMIT_CPU_QOS:
-		return text(k, "others, in pm_qos_resume_latency_us (%s)%s", ns, when);
+		return text(k, "others, in pm_qos_resume_latency_us (%s)", ns);
 	case LIMIT_GLOBAL_OTHERS:
-		return text(k, "others, on /dev/cpu_dma_latency (%s)%s", ns, when);
+		return text(k, "others, on /dev/cpu_dma_latency (%s)", ns);
 	}
-	return text(k, "no limit%s", when);
+	return text(k, "no limit");
 }
 
 /* The profile whose DisableStates= took a state away. */
@@ -252,6 +250,7 @@ static int make_row(struct maker *k, struct cpuset *scratch, uint32_t index, str
 	const struct plan_row *from = &k->plan->rows[index];
 
 	*row = (struct view_row){
+		.online = from->online,
 		.cpus = row_cpus(k, scratch, index),
 		.profile = text(k, "%s", k->policy->profiles[from->profile].name),
 		.limit_source = limit_source_text(k, from),

@@ -29,6 +29,7 @@ struct view_layer {
 };
 
 struct view_row {
+	bool online; /* false: this holds the moment the CPUs come up */
 	char *cpus; /* "0-3,8" */
 	char *profile;
 	char *limit_source; /* "profile low-latency (20us)", "no limit" */

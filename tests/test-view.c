@@ -138,9 +138,10 @@ START_TEST(offline_and_no_driver)
 	m->cpus[1].online = false;
 	m->cpus[2].table = MACHINE_NO_TABLE;
 	look(m, "[Daemon]\nDefaultProfile=p\n[Profile p]\nLatencyLimit=10us\n", 0);
-	has("CPU 1: profile p, limit 10us\n  no idle states: offline\n");
+	has("CPU 1: profile p, limit 10us, once online\n  no idle states: offline\n");
 	has("CPU 2: profile p, limit 10us\n  no idle states: there is no cpuidle driver");
-	ck_assert_str_eq(v.rows[1].limit_source, "profile p (10us), once online");
+	ck_assert_str_eq(v.rows[1].limit_source, "profile p (10us)");
+	ck_assert(v.rows[0].online && !v.rows[1].online && v.rows[2].online);
 }
 END_TEST
 
