@@ -26,6 +26,7 @@ static struct {
 	const char *text; /* for whoever comes second */
 } lease;
 
+static bool lease_shut; /* the module goes */
 static char lease_texts[LEASE_TEXTS][LEASE_TEXT_LEN];
 static unsigned int lease_turn;
 
@@ -69,6 +70,8 @@ int lease_take(const struct lease_ask *ask, struct table_refusal *refusal)
 {
 	bool again = lease.portid == ask->portid;
 
+	if (lease_shut)
+		return lease_refuse(refusal, -ESHUTDOWN, "the module is going away");
 	if (lease.portid && !again)
 		return lease_refuse(refusal, -EBUSY, lease.text);
 	if (!again && qos_watch())
@@ -146,6 +149,7 @@ u32 lease_left_ms(void)
 void lease_exit(void)
 {
 	mutex_lock(&modes_mutex);
+	lease_shut = true;
 	lease_end(CPUIDLE_POLICY_LEASE_DROPPED);
 	mutex_unlock(&modes_mutex);
 	cancel_delayed_work_sync(&lease_work);

@@ -13,6 +13,7 @@ struct lease_ask {
 	const char *owner;
 };
 
+/* End it, and give it to nobody any more. */
 void lease_exit(void);
 
 /* A generic netlink socket is closed, any one. Takes modes_mutex itself. */

@@ -110,11 +110,11 @@ err_modes:
 	return ret;
 }
 
-/* The family goes first: after that nobody can ask for anything. */
+/* The lease goes first, and to nobody else: listeners hear of it while there is a family. */
 static void __exit main_exit(void)
 {
-	netlink_exit();
 	lease_exit();
+	netlink_exit();
 	main_hotplug_exit();
 	qos_exit();
 	modes_exit();

@@ -357,9 +357,16 @@ int message_stats_dump(struct sk_buff *skb, struct netlink_callback *cb)
 
 /* ---- notifications ---- */
 
+static bool message_is_open;
+
+void message_open(bool open)
+{
+	message_is_open = open;
+}
+
 static bool message_heard(void)
 {
-	return genl_has_listeners(&netlink_family, &init_net, MESSAGE_GROUP);
+	return message_is_open && genl_has_listeners(&netlink_family, &init_net, MESSAGE_GROUP);
 }
 
 /* Listeners see -ENOBUFS and know to read everything again. */

@@ -9,6 +9,9 @@ extern struct genl_family netlink_family;
 
 #define MESSAGE_GROUP 0 /* "events", the only one */
 
+/* Notifications are sent from now on, or no more; under modes_mutex. */
+void message_open(bool open);
+
 /* A new CAPS_GET reply to @info, or an ERR_PTR. Under modes_mutex. */
 struct sk_buff *message_caps(struct genl_info *info);
 

@@ -107,12 +107,15 @@ static int modes_attach(const char **why)
 	return 0;
 }
 
-/* With all rows 0. False when a CPU could not be freed of our bits: it was never idle. */
+/*
+ * With all rows 0. False when a CPU could not be freed of our bits, because it was never idle: then
+ * the hook stays for another try, unless this is @final and our text is about to go.
+ */
 static bool modes_detach(bool final)
 {
 	if (!hook_driver())
 		return true;
-	if (!unveto_all(final))
+	if (!unveto_all(final) && !final)
 		return false;
 	cpuhp_remove_state_nocalls(modes_cpuhp);
 	hook_detach();

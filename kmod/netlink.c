@@ -435,13 +435,21 @@ int netlink_init(void)
 	if (ret)
 		return ret;
 	ret = genl_register_family(&netlink_family);
-	if (ret)
+	if (ret) {
 		netlink_unregister_notifier(&netlink_nb);
-	return ret;
+		return ret;
+	}
+	mutex_lock(&modes_mutex);
+	message_open(true);
+	mutex_unlock(&modes_mutex);
+	return 0;
 }
 
 void netlink_exit(void)
 {
+	mutex_lock(&modes_mutex);
+	message_open(false);
+	mutex_unlock(&modes_mutex);
 	genl_unregister_family(&netlink_family);
 	netlink_unregister_notifier(&netlink_nb);
 }
