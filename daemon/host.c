@@ -63,15 +63,18 @@ static int get_file(const struct host *h, const struct change *c, uint64_t *ret)
 
 /* ---- the global request ---- */
 
-/* Never looser than asked: whole microseconds downwards. The largest is the kernel's "no request". */
+/* PM_QOS_CPU_LATENCY_DEFAULT_VALUE, 2000 s: the kernel's "nobody asks for anything". */
+#define DEVICE_NONE_US 2000000000
+
+/* Never looser than asked: whole microseconds downwards. From "no request" on, all is the same. */
 static int32_t to_device(uint64_t ns)
 {
-	return (int32_t)(MIN_OF(ns, LATENCY_MAX_NS) / NSEC_PER_USEC);
+	return (int32_t)MIN_OF(ns / NSEC_PER_USEC, DEVICE_NONE_US);
 }
 
 static uint64_t from_device(int32_t us)
 {
-	if (us < 0 || (uint64_t)us * NSEC_PER_USEC >= LATENCY_MAX_NS)
+	if (us < 0 || us >= DEVICE_NONE_US)
 		return LATENCY_NONE;
 	return (uint64_t)us * NSEC_PER_USEC;
 }
