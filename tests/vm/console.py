@@ -314,6 +314,8 @@ def main():
     parser.add_argument("command", nargs="+")
     args = parser.parse_args()
 
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
     begin = time.monotonic()
     with open(args.emulator_log, "wb") as log:
         try:
@@ -323,7 +325,6 @@ def main():
             return 2
     if args.interactive:
         return relay(guest)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         with open(args.log, "wb", 0) as console:
             verdict = watch(guest, console, args.seconds, args.verbose)
