@@ -1,0 +1,184 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The unit under a real systemd, against the kernel's real files: it starts, is reloaded, refuses a bad
+# policy, is killed, is watched, is stopped; and each time the host gets back what it had.
+#
+# guests: qemu-systemd-6.1 qemu-systemd-6.12
+# needs: daemon
+
+unit=cpuidled.service
+drop=/etc/cpuidled/cpuidled.conf.d
+count=0
+
+# is NAME GOT WANTED
+is()
+{
+	count=$((count + 1))
+	if [ "$2" = "$3" ]; then
+		echo "ok $count - $1: $2"
+	else
+		echo "not ok $count - $1: '$2', wanted '$3'"
+	fi
+}
+
+quote()
+{
+	sed 's/^/#   /'
+}
+
+# works NAME COMMAND ..., fails NAME COMMAND ...
+works()
+{
+	local name=$1 said status=0
+	shift
+	said=$("$@" 2>&1) || status=$?
+	is "$name" "$status" 0
+	[ "$status" = 0 ] || quote <<<"$said"
+}
+
+fails()
+{
+	local name=$1 said status=0
+	shift
+	said=$("$@" 2>&1) || status=1
+	is "$name" "$status" 1
+	quote <<<"$said"
+}
+
+qos()
+{
+	cat "/sys/devices/system/cpu/cpu$1/power/pm_qos_resume_latency_us"
+}
+
+# the global request of all together, in microseconds
+dma_latency()
+{
+	od -An -td4 -N4 /dev/cpu_dma_latency | tr -d ' '
+}
+
+prop()
+{
+	systemctl show -P "$1" "$unit"
+}
+
+# until LIMIT COMMAND ...: waits for a state that comes by itself; the limit is only for when it
+# does not come at all
+until_true()
+{
+	local limit=$1 i
+	shift
+	for ((i = 0; i < limit; i++)); do
+		! "$@" || return 0
+		sleep 1
+	done
+	return 1
+}
+
+policy()
+{
+	mkdir -p "$drop"
+	cat >"$drop/50-guest.conf" <<-END
+		[Daemon]
+		GlobalLatencyLimit=150us
+		[Profile tight]
+		LatencyLimit=$1
+		[Group one]
+		CPUs=1
+		Profile=tight
+	END
+}
+
+# override LINES: a drop-in of the unit
+override()
+{
+	mkdir -p "/run/systemd/system/$unit.d"
+	printf '[Service]\n%s\n' "$1" >"/run/systemd/system/$unit.d/test.conf"
+	systemctl daemon-reload
+}
+
+# what others had set before: ours must be stricter beside it, and it must come back
+host_is_as_before()
+{
+	is "CPU 0's own limit is back $1" "$(qos 0)" 0
+	is "CPU 1's own limit is back $1" "$(qos 1)" 200
+	is "the global limit is gone $1" "$(dma_latency)" 2000000000
+}
+
+dead()
+{
+	case $(prop ActiveState) in inactive | failed) return 0 ;; *) return 1 ;; esac
+}
+
+back_with_other_pid()
+{
+	[ "$(prop ActiveState)" = active ] && [ "$(prop MainPID)" != "$1" ]
+}
+
+echo 200 >/sys/devices/system/cpu/cpu1/power/pm_qos_resume_latency_us
+policy 5us
+override "Restart=no"
+
+works "the unit starts" systemctl start $unit
+is "it has said READY" "$(prop ActiveState)" active
+is "it has a status text" "$([ -n "$(prop StatusText)" ] && echo yes)" yes
+echo "# $(prop StatusText)"
+is "systemd watches it" "$([ "$(prop WatchdogUSec)" != 0 ] && echo yes)" yes
+is "CPU 0 is left alone" "$(qos 0)" 0
+is "CPU 1 has the policy's limit" "$(qos 1)" 5
+is "the global limit is held" "$(dma_latency)" 150
+works "the client reads the status" cpuidlectl status
+works "the client finds all as planned" cpuidlectl verify
+works "the bus object can be looked at" busctl --no-pager introspect org.cpuidled1 /org/cpuidled1
+fails "a user may not reload" setpriv --reuid=65534 --regid=65534 --clear-groups cpuidlectl reload
+
+policy 3us
+works "systemctl reload" systemctl reload $unit
+is "it took the new limit" "$(qos 1)" 3
+policy 4us
+works "cpuidlectl reload" cpuidlectl reload
+is "it took that one, too" "$(qos 1)" 4
+
+policy "4 bananas"
+fails "a bad policy is refused" cpuidlectl reload
+is "and the unit goes on" "$(prop ActiveState)" active
+is "with the old limit" "$(qos 1)" 4
+policy 5us
+works "a good one is taken again" cpuidlectl reload
+is "and its limit" "$(qos 1)" 5
+
+works "the unit stops" systemctl stop $unit
+is "without a failure" "$(prop Result)" success
+host_is_as_before "after stop"
+
+systemctl start $unit
+is "started again" "$(qos 1)" 5
+systemctl kill --kill-whom=main --signal=KILL $unit
+works "killed with SIGKILL, it is down" until_true 120 dead
+host_is_as_before "after SIGKILL"
+systemctl reset-failed $unit
+
+override "WatchdogSec=20s"$'\n'"Restart=no"
+systemctl start $unit
+is "started with a short watchdog" "$(qos 1)" 5
+kill -STOP "$(prop MainPID)"
+works "stopped in its tracks, it is taken down" until_true 180 dead
+is "by the watchdog" "$(prop Result)" watchdog
+host_is_as_before "after the watchdog"
+systemctl reset-failed $unit
+
+rm -r "/run/systemd/system/$unit.d"
+systemctl daemon-reload
+systemctl start $unit
+pid=$(prop MainPID)
+systemctl kill --kill-whom=main --signal=KILL $unit
+works "as shipped, it is restarted after SIGKILL" until_true 120 back_with_other_pid "$pid"
+is "and the limit holds again" "$(qos 1)" 5
+works "stopped for good" systemctl stop $unit
+host_is_as_before "in the end"
+
+works "systemd calls the sandbox tight (2.0 at most)" \
+	systemd-analyze security --no-pager --threshold=20 $unit
+journalctl --no-pager -o cat -u $unit | tail -n 20 | sed 's/^/# /'
+echo "1..$count"
+echo "# guest done"
