@@ -297,7 +297,7 @@ check "damaged record: what can be read is used" damaged_record
 if can_trace; then
 	check "equal reload writes nothing and opens no state file" equal_reload
 	check "B3-15: two policies with one result in turns write nothing" alternating
-	check "each write fails once with EIO" failing_writes EIO
+	check "B3-31: each write fails once with EIO, which the exit status tells" failing_writes EIO
 	check "no record, no apply (ENOSPC)" no_record
 	check "no run directory, no apply (EROFS)" no_run_directory
 	check "DEGRADED, retried, ACTIVE" degraded_and_back
