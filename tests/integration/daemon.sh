@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The real daemon on a recorded tree: start, reload, stop, refusals, faults. As root and as a user alike.
 set -u
+# shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 policy a '[Daemon]' 'DefaultProfile=a' 'GlobalLatencyLimit=50us' '[Profile a]' 'LatencyLimit=20us' 'DisableStates=C1E'

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Somebody else writes the files we govern: noticed, named, answered as OnForeignWrite= says, never loosened.
 set -u
+# shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 for answer in yield reassert alert; do

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # kill -9 at every step of an apply, a switch and a restore: the next run always leads back byte for byte.
 set -u
+# shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 policy a '[Daemon]' 'DefaultProfile=a' 'GlobalLatencyLimit=50us' '[Profile a]' 'LatencyLimit=20us' 'DisableStates=C1E'

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 #
+# shellcheck disable=SC2034 # used by the scripts
 # For tests with the real daemon, on recorded trees and on this machine. Sourced with the build folder in
 # CPUIDLED_BUILD; nothing here waits by the clock: the daemon's own lines say when something has happened.
 
+# shellcheck source-path=SCRIPTDIR source=../tap.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../tap.sh"
 build=${CPUIDLED_BUILD:?the build folder}
 daemon=$build/sbin/cpuidled

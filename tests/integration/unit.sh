@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # cpuidled.service: what systemd itself says of it, and that it allows what the daemon does.
 set -u
+# shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 unit=$build/systemd/cpuidled.service
 
