@@ -73,6 +73,26 @@ verbs_written()
 	return "$status"
 }
 
+# The README's own policy and what it says the plan of it is.
+readme_policy()
+{
+	awk '/^## One policy/ { on = 1 } on && /^```/ { if (++n == 2) exit; next } n == 1' "$1" >"$T/readme.conf"
+	[ -s "$T/readme.conf" ] && "$build/bin/cpuidlectl" check --strict --root "$T/gnr0" "$T/readme.conf"
+}
+
+readme_plan()
+{
+	awk '/^On a Xeon 6980P/ { on = 1 } on && /^```/ { if (++n == 2) exit; next } n == 1 && !/^  \.\.\.$/' "$1" >"$T/said"
+	"$build/bin/cpuidlectl" plan --root "$T/gnr0" --policy "$T/readme.conf" >"$T/plan" || return 1
+	[ -s "$T/said" ] && ! grep -vxF -f "$T/plan" "$T/said"
+}
+
+"$top/tests/hosts/unpack" "$top/tests/hosts/gnr0.sysfs.gz" "$T/gnr0"
+check "the README's policy is a good one" readme_policy "$top/README.md"
+check "its plan is as the README shows it" readme_plan "$top/README.md"
+sed 's/^  3 C6    off/  3 C6    on /' "$top/README.md" >"$T/README.md"
+refuse "another plan in the README is found" readme_plan "$T/README.md"
+
 if ! command -v mandoc >/dev/null; then
 	skip "manual pages" "mandoc"
 	finish
