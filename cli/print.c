@@ -29,6 +29,8 @@ void print_status(const struct client_status *s)
 	for (uint32_t i = 0; i < s->backends.n; i++)
 		printf("%s %s", i ? "," : "", s->backends.v[i]);
 	putchar('\n');
+	if (s->module && *s->module)
+		printf("%14s: %s\n", "Module", s->module);
 	print_words("Policy", &s->policy_files, "no file: built-in defaults");
 	print_lines("Settings", *s->settings ? s->settings : "none");
 	printf("%14s: %" PRIu64 " seen; OnForeignWrite=%s\n", "Foreign writes", s->foreign_writes,
