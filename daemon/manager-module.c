@@ -138,7 +138,8 @@ static void run_again(struct manager *m)
 
 static void lost(struct manager *m)
 {
-	note_text(m);
+	/* What just happened says more than what can be seen of it now. */
+	snprintf(m->module_text, sizeof(m->module_text), "%s", kernel_text(m->kernel));
 	log_warning(LOG_ID_MODULE, "%s; what it kept for us is gone, the host's files take over",
 		    m->module_text);
 }

@@ -146,8 +146,8 @@ static void tell_kept(const struct report *to, const struct policy *policy,
 	add_set(detail, sizeof(detail), "off:", row->module.states_off);
 	if (row->module.broadcast == BROADCAST_AVOID)
 		add_set(detail, sizeof(detail), "no state whose timer stops", 1U << 31);
-	snprintf(text, sizeof(text), "CPUs %s: %s (profile %s)", list, detail,
-		 policy->profiles[row->profile].name);
+	snprintf(text, sizeof(text), "CPU%s %s: %s (profile %s)", strpbrk(list, "-,") ? "s" : "",
+		 list, detail, policy->profiles[row->profile].name);
 	log_entry(&(struct log_entry){.id = LOG_ID_APPLIED,
 				      .priority = LOG_INFO,
 				      .cpus = list,
