@@ -245,31 +245,6 @@ int manager_set(struct manager *m, const char *text, struct diag_list *diags)
 	return r;
 }
 
-int manager_verify(struct manager *m, struct findings *ret)
-{
-	_cleanup_(machine_freep) struct machine *now = NULL;
-	struct findings found;
-	int r;
-
-	if (!m->plan)
-		return -ENODATA;
-	r = sysfs_read_machine(m->root_fd, 0, NULL, &now);
-	if (r < 0)
-		return r;
-	for (uint32_t i = 0; i < MIN_OF(now->n_cpus, m->machine->n_cpus); i++)
-		now->cpus[i].left = m->machine->cpus[i].left;
-	r = verify_make(m->plan, now, &m->transition.actuator, &found);
-	if (r < 0)
-		return r;
-	r = manager_module_verify(m, &found);
-	if (r < 0) {
-		findings_done(&found);
-		return r;
-	}
-	*ret = found;
-	return 0;
-}
-
 void manager_look_soon(struct manager *m)
 {
 	arm(m->settle, SETTLE_USEC);

@@ -254,6 +254,12 @@ bool watch_collect(struct watch *w)
 	return any_dirty(w);
 }
 
+void watch_mark(struct watch *w, uint32_t cpu, uint16_t bits)
+{
+	if (cpu < w->n_cpus)
+		w->dirty[cpu] |= bits;
+}
+
 void watch_forget(struct watch *w, const struct changes *c)
 {
 	for (uint32_t i = 0; i < c->n; i++) {

@@ -38,6 +38,9 @@ uint32_t watch_follow(struct watch *w, const struct plan *plan);
 /* Turns events that have come into marks. Bounded; true when there is a mark. */
 bool watch_collect(struct watch *w);
 
+/* Marks files of a CPU (bits as in machine_cpu.left) that were found changed in another way. */
+void watch_mark(struct watch *w, uint32_t cpu, uint16_t bits);
+
 /* Takes the marks off the files of c: what came from our own writes. */
 void watch_forget(struct watch *w, const struct changes *c);
 

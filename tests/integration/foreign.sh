@@ -139,6 +139,20 @@ replaced()
 	await 'CPU 4: pm_qos_resume_latency_us 30us -> 20us' && stop && found "$(qos 4)" 30
 }
 
+# A change that makes no event (a mapped page) is found by verify, reported, and answered as if there had been one.
+found_by_verify()
+{
+	local status=0
+	bus='' begin reassert || return 1
+	python3 -c 'import mmap, sys; f = open(sys.argv[1], "r+b"); m = mmap.mmap(f.fileno(), 0); m[0:2] = b"99"; m.flush()' "$(qos 4)"
+	found "$(qos 4)" 99 || return 1
+	"$build/bin/cpuidlectl" --socket "$T/tree/run/cpuidled/bus" verify >"$T/verify" || status=$?
+	cat "$T/verify"
+	[ $status = 3 ] && grep -q '99us' "$T/verify" || return 1
+	await 'CPU 4: pm_qos_resume_latency_us 99us -> 20us' && found "$(qos 4)" 20 || return 1
+	"$build/bin/cpuidlectl" --socket "$T/tree/run/cpuidled/bus" verify && stop && found "$(qos 4)" 99
+}
+
 host_answers()
 {
 	local file=$host_cpus/cpu0/power/pm_qos_resume_latency_us
@@ -200,6 +214,7 @@ check "B3-17: 0 written over our zero" scheduler_writes_none_over_zero
 check "insisting is left alone after ten times" insisting
 check "B3-16: written while we were dead" while_dead
 check "file replaced" replaced
+check "B3-31: change without an event, found by verify" found_by_verify
 if host_wanted; then
 	check "this machine: 0 over our zero is answered" host_answers
 	check "B2(c), this machine: cpu_dma_latency" host_global

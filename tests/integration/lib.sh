@@ -62,13 +62,14 @@ policy()
 	printf '%s\n' "${@:2}" >"$T/$1.conf"
 }
 
-# start ARGS...: the daemon in the background, up to where it governs (or has ended). Its lines: $T/log
+# start ARGS...: the daemon (below $wrap, with a bus if bus is set empty) in the background, up to where it governs (or has ended). Its lines: $T/log
 start()
 {
 	rm -f "$T/pipe"
 	mkfifo "$T/pipe"
 	: >"$T/log"
-	${wrap:-} "$daemon" --no-bus "$@" 2>"$T/pipe" &
+	# shellcheck disable=SC2086 # wrap and bus are words
+	${wrap:-} "$daemon" ${bus---no-bus} "$@" 2>"$T/pipe" &
 	pid=$!
 	exec {lines}<"$T/pipe"
 	await ' governs '
