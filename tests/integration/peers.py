@@ -81,9 +81,19 @@ def read_reply(s):
 def alive():
     try:
         with connect() as s:
-            return authenticate(s) and (s.sendall(message("GetStatus")) or read_reply(s) == 2)
+            if not authenticate(s):
+                return False
+            s.settimeout(2)
+            for serial in range(1, 11):
+                # Once more, should the first have come together with BEGIN on a busy machine.
+                s.sendall(message("GetStatus", serial=serial))
+                try:
+                    return read_reply(s) == 2
+                except socket.timeout:
+                    pass
     except OSError:
-        return False
+        pass
+    return False
 
 
 def closed(s):
@@ -133,6 +143,7 @@ def test_garbage():
 
 def test_limit():
     peers = []
+    before = len(os.listdir(f"/proc/{PID}/fd"))
     for _ in range(100):
         s = connect()
         peers.append(s)
@@ -144,8 +155,9 @@ def test_limit():
         except OSError:
             pass
     expect(f"of 100 connections of root {served} are served, at most {ROOT_MAX}", 0 < served <= ROOT_MAX)
-    descriptors = len(os.listdir(f"/proc/{PID}/fd"))
-    expect(f"the daemon has {descriptors} descriptors", descriptors < ROOT_MAX + 60)
+    # One for each that is served; since systemd 256 a pidfd of the peer as well.
+    more = len(os.listdir(f"/proc/{PID}/fd")) - before
+    expect(f"they cost the daemon {more} descriptors", more <= 2 * ROOT_MAX)
     for s in peers:
         s.close()
     time.sleep(0.3)
