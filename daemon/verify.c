@@ -142,7 +142,7 @@ static const char *mode_why(enum mode_reason reason)
 {
 	switch (reason) {
 	case MODE_NO_MODULE:
-		return "needs the module cpuidle_policy, which is not loaded";
+		return "needs the module cpuidle_policy, which is not in use";
 	case MODE_MODULE_LACKS:
 		return "the loaded module cannot do it here";
 	case MODE_NO_WAITPKG:

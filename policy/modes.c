@@ -311,7 +311,7 @@ const char *modes_reason_text(enum mode_reason reason)
 	case MODE_NOT_NEEDED:
 		return "of no use on this CPU";
 	case MODE_NO_MODULE:
-		return "needs cpuidle_policy.ko, which is not loaded";
+		return "needs cpuidle_policy.ko, which is not in use";
 	case MODE_MODULE_LACKS:
 		return "the loaded cpuidle_policy.ko cannot do it here";
 	case MODE_NO_WAITPKG:

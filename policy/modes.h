@@ -24,7 +24,7 @@ bool modes_want_driver(const struct plan_row *row);
 /* The key a mode is asked for with: "C0", "C1Interrupts" ... */
 const char *modes_key(enum plan_mode mode);
 
-/* Why a mode is as it is, in a few words: "needs cpuidle_policy.ko, which is not loaded". */
+/* Why a mode is as it is, in a few words: "needs cpuidle_policy.ko, which is not in use". */
 const char *modes_reason_text(enum mode_reason reason);
 
 #endif

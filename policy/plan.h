@@ -70,7 +70,7 @@ enum mode_value {
 enum mode_reason {
 	MODE_AS_ASKED,
 	MODE_NOT_NEEDED, /* auto found no use for it on this CPU */
-	MODE_NO_MODULE, /* needs cpuidle_policy.ko, which is not loaded */
+	MODE_NO_MODULE, /* needs cpuidle_policy.ko, which is not in use */
 	MODE_MODULE_LACKS, /* the loaded module cannot do it here */
 	MODE_NO_WAITPKG, /* the CPU has no UMWAIT */
 	MODE_GUEST, /* in a guest only when named */

@@ -104,6 +104,12 @@ stop()
 	until_true gone
 }
 
+# kB of anonymous memory, heap and all
+anonymous()
+{
+	sed -n 's/^Anonymous: *\([0-9]*\) kB/\1/p' "/proc/$pid/smaps_rollup"
+}
+
 policy()
 {
 	mkdir -p /etc/cpuidled/cpuidled.conf.d
@@ -138,6 +144,8 @@ is "the limit is in CPU 0's file" "$(qos 0)" 5
 is "C2 of CPU 1 is disabled by its file" "$(cat $cpu/cpu1/cpuidle/state2/disable)" 1
 has "explain says what the window lacks" "$(cpuidlectl explain 0)" "cpuidle_policy.ko"
 
+without=$(anonymous)
+
 # ---- the module comes
 insmod /cpuidle_policy.ko
 until_true owned_by cpuidled
@@ -160,6 +168,10 @@ has "the plan has the window in effect" "$(cpuidlectl plan --json --cpus 0)" '"e
 cpuidlectl verify >/run/verify
 is "verify finds no difference" $? 0
 has "and has asked the kernel" "$(cat /run/verify)" "cpuidle_policy"
+
+more=$(($(anonymous) - without))
+echo "# anonymous memory: $without kB, with the module $more kB more"
+is "memory that the module costs is less than 48 kB" "$([ $more -lt 48 ] && echo yes)" yes
 
 # ---- what others ask for is added to, not written over
 echo 100 >$cpu/cpu0/power/pm_qos_resume_latency_us
