@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <malloc.h>
 #include <sys/utsname.h>
 #include <systemd/sd-event.h>
 #include <time.h>
@@ -134,6 +135,7 @@ static void run_again(struct manager *m)
 		m->failed = true;
 	manager_settle_state(m);
 	manager_publish(m, "");
+	(void)malloc_trim(0);
 }
 
 static void lost(struct manager *m)
