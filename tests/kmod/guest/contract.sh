@@ -4,8 +4,8 @@
 # The contract, attribute by attribute, on every kind of machine. Then the module goes, and the
 # driver's table must be what it was.
 #
-# guests: qemu-none-6.1 qemu-acpi-6.1 qemu-none-6.12 qemu-acpi-6.12
-# guests: bochs-spr-6.1 bochs-skx-6.1 bochs-spr-6.12
+# guests: qemu-none-6.1 qemu-acpi-6.12 bochs-spr-6.1 bochs-skx-6.1
+# more: qemu-acpi-6.1 qemu-none-6.12 bochs-spr-6.12
 # needs: module kmodctl
 /kmodctl snapshot >/tmp/before
 insmod /cpuidle_policy.ko

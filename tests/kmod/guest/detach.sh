@@ -5,7 +5,8 @@
 # offline, in the middle of a governor switch. Each time the driver's table and every disable word
 # must be what they were, read from the kernel's memory.
 #
-# guests: qemu-acpi-6.1 qemu-none-6.1 qemu-acpi-6.12
+# guests: qemu-acpi-6.12 qemu-none-6.1
+# more: qemu-acpi-6.1
 # needs: module kmodctl
 count=0
 cpu=/sys/devices/system/cpu

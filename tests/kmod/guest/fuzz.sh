@@ -4,7 +4,8 @@
 # Random and mutated messages from root. FUZZ_SEED and FUZZ_COUNT come from the kernel's command
 # line; what the kernel does not know, init inherits.
 #
-# guests: qemu-acpi-6.1 qemu-none-6.12
+# guests: qemu-acpi-6.1
+# more: qemu-none-6.12
 # needs: module kmodctl
 # seconds: 1800
 insmod /cpuidle_policy.ko

@@ -3,9 +3,8 @@
 #
 # Each mode does what it says, by the kernel's counters and the module's.
 #
-# guests: qemu-none-6.1 qemu-acpi-6.1 qemu-acpi-noarat-6.1
-# guests: qemu-none-6.12 qemu-acpi-6.12 qemu-acpi-noarat-6.12
-# guests: bochs-spr-6.1 bochs-skx-6.1 bochs-acpi-6.1 bochs-none-6.1 bochs-spr-6.12
+# guests: qemu-none-6.12 qemu-acpi-6.1 qemu-acpi-noarat-6.1 bochs-spr-6.12 bochs-skx-6.1 bochs-acpi-6.1
+# more: qemu-none-6.1 qemu-acpi-noarat-6.12 qemu-acpi-6.12 bochs-spr-6.1 bochs-none-6.1
 # needs: module kmodctl
 insmod /cpuidle_policy.ko
 /kmodctl modes

@@ -4,7 +4,8 @@
 # 500 times attached and detached, while two more processes fight for the lease and are killed, a
 # CPU comes and goes, governors change, and both CPUs have work.
 #
-# guests: qemu-acpi-6.1 qemu-none-6.1 qemu-acpi-6.12
+# guests: qemu-acpi-6.1 qemu-acpi-6.12
+# more: qemu-none-6.1
 # needs: module kmodctl
 # seconds: 900
 cpu=/sys/devices/system/cpu

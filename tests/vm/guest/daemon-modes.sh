@@ -5,7 +5,8 @@
 # broadcast where the timer stops, the interrupt window and sti-mwait on MWAIT. The real daemon, asked by the
 # client; the kernel's counters and the module say what is so.
 #
-# guests: qemu-none-6.1 qemu-none-6.12 qemu-acpi-noarat-6.1 bochs-spr-6.1 bochs-skx-6.1
+# guests: qemu-none-6.12 qemu-acpi-noarat-6.1 bochs-spr-6.1 bochs-skx-6.1
+# more: qemu-none-6.1
 # needs: module kmodctl daemon
 # seconds: 1800
 cpu=/sys/devices/system/cpu

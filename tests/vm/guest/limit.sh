@@ -5,7 +5,8 @@
 # own counters then say that no CPU enters it, and that they do again once the daemon has stopped or
 # is dead and the host restored. On an idle guest, so that nothing else keeps a CPU awake.
 #
-# guests: qemu-acpi-6.1 qemu-acpi-6.12 bochs-skx-6.1 bochs-spr-6.12
+# guests: qemu-acpi-6.1 bochs-skx-6.1
+# more: qemu-acpi-6.12 bochs-spr-6.12
 # needs: daemon
 cpu=/sys/devices/system/cpu
 count=0
