@@ -6,7 +6,7 @@
 # is dead and the host restored. On an idle guest, so that nothing else keeps a CPU awake.
 #
 # guests: qemu-acpi-6.1 bochs-skx-6.1
-# more: qemu-acpi-6.12 bochs-spr-6.12
+# more: qemu-acpi-6.12
 # needs: daemon
 cpu=/sys/devices/system/cpu
 count=0
