@@ -73,6 +73,9 @@ static struct changes tightening(const struct changes *c)
 
 static struct changes loosening(const struct changes *c)
 {
+	/* Without any change there is no array, and no address in it. */
+	if (c->n == c->n_tighten)
+		return (struct changes){.n = 0};
 	return (struct changes){.v = c->v + c->n_tighten, .n = c->n - c->n_tighten};
 }
 
