@@ -213,5 +213,8 @@ int manager_run(struct manager *m, const struct source_options *source,
 		m->stale = true;
 		r = run(m, r < 0 ? source : NULL, NULL, NULL);
 	}
+	/* What others wrote meanwhile: telling our own writes apart has read those events, too. */
+	if (watch_pending(&m->watch))
+		manager_look_soon(m);
 	return r;
 }

@@ -224,7 +224,7 @@ static void mark(struct watch *w, const struct inotify_event *e)
 		w->watched[cpu] &= (uint16_t) ~(1U << bit);
 }
 
-static bool any_dirty(const struct watch *w)
+bool watch_pending(const struct watch *w)
 {
 	for (uint32_t cpu = 0; cpu < w->n_cpus; cpu++)
 		if (w->dirty[cpu])
@@ -251,7 +251,7 @@ bool watch_collect(struct watch *w)
 		}
 	}
 	w->next = 0;
-	return any_dirty(w);
+	return watch_pending(w);
 }
 
 void watch_mark(struct watch *w, uint32_t cpu, uint16_t bits)

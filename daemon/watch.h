@@ -35,6 +35,9 @@ void watch_done(struct watch *w); /* also for one that is zero with fd -1 */
  */
 uint32_t watch_follow(struct watch *w, const struct plan *plan);
 
+/* Is there a mark that nobody has taken yet? Its event is read: the descriptor will not tell again. */
+bool watch_pending(const struct watch *w);
+
 /* Turns events that have come into marks. Bounded; true when there is a mark. */
 bool watch_collect(struct watch *w);
 

@@ -238,9 +238,8 @@ tap_result $? "the daemon ends well"
 
 # ---- under the unit's limit of memory ----
 limit=$(sed -n 's/^LimitDATA=\([0-9]*\)M$/\1/p' "$top/systemd/cpuidled.service.in")
-if [ -n "$sanitized" ]; then
-	skip "a message of 120 MB under LimitDATA=" "a sanitizer needs more address space than that"
-else
+# A sanitizer needs more address space than that; the daemon as it is shipped is what counts here.
+if [ -z "$sanitized" ]; then
 	(
 		ulimit -d $((limit * 1024)) &&
 			exec "$B/sbin/cpuidled" --root "$H" >"$T/daemon.log" 2>&1

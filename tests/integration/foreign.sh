@@ -100,6 +100,26 @@ scheduler_writes_none_over_zero()
 	stop && found "$(qos 4)" 0
 }
 
+# Telling our own writes apart reads the events of others with them; here one comes while the answer to another
+# is on its way.
+while_answering()
+{
+	begin reassert || return 1
+	strace -qq -o /dev/null -p "$pid" -e trace=renameat -e inject=renameat:delay_enter=200000 &
+	tracer=$!
+	until grep -q "^TracerPid:	$tracer\$" "/proc/$pid/status"; do
+		kill -0 "$tracer" || return 1
+	done
+	echo 0 >"$(qos 4)"
+	await 'CPU 4: somebody set' || return 1
+	echo 0 >"$(qos 5)"
+	await 'CPU 5: pm_qos_resume_latency_us none -> 20us' || return 1
+	found "$(qos 4)" 20 && found "$(qos 5)" 20 || return 1
+	kill -INT "$tracer"
+	wait "$tracer"
+	stop && found "$(qos 4)" 0 && found "$(qos 5)" 0
+}
+
 insisting()
 {
 	local i
@@ -211,6 +231,11 @@ for answer in yield reassert alert; do
 	check "others let go, $answer" others_let_go $answer
 done
 check "B3-17: 0 written over our zero" scheduler_writes_none_over_zero
+if can_trace; then
+	check "written while another is answered" while_answering
+else
+	skip "written while another is answered" "$why"
+fi
 check "insisting is left alone after ten times" insisting
 check "B3-16: written while we were dead" while_dead
 check "file replaced" replaced
