@@ -135,7 +135,7 @@ int main(int argc, char **argv)
 		r = make_policy(&policy);
 	before = n_allocations;
 	if (r == 0)
-		r = plan_resolve(policy, machine, NULL, &plan);
+		r = plan_resolve(policy, machine, NULL, NULL, &plan);
 	if (r < 0) {
 		fprintf(stderr, "plan-scaling: %s\n", strerror(-r));
 		return 1;

@@ -79,7 +79,7 @@ int offline_plan(const struct options *o, const char *file, struct offline *ret)
 	r = read_machine(o, ret);
 	if (r != EXIT_OK)
 		return r;
-	r = plan_resolve(ret->policy, ret->machine, &ret->diags, &ret->plan);
+	r = plan_resolve(ret->policy, ret->machine, NULL, &ret->diags, &ret->plan);
 	return r < 0 ? fail_errno(r, "cannot make a plan") : EXIT_OK;
 }
 
@@ -113,7 +113,7 @@ int offline_view(const struct offline *f, const char *cpus, unsigned flags, stru
 		if (r != EXIT_OK)
 			return r;
 	}
-	r = view_make(f->policy, f->machine, f->plan, cpus ? &set : NULL, flags, ret);
+	r = view_make(f->policy, f->machine, f->plan, NULL, cpus ? &set : NULL, flags, ret);
 	cpuset_done(&set);
 	return r < 0 ? fail_errno(r, "cannot describe the plan") : EXIT_OK;
 }

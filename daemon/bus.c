@@ -95,8 +95,8 @@ static int make_view(const struct bus *b, const char *cpus, unsigned flags, stru
 		if (r < 0)
 			return r;
 	}
-	r = view_make(manager_policy(m), manager_machine(m), manager_plan(m), *cpus ? &set : NULL,
-		      flags, ret);
+	r = view_make(manager_policy(m), manager_machine(m), manager_plan(m), NULL,
+		      *cpus ? &set : NULL, flags, ret);
 	cpuset_done(&set);
 	return r;
 }

@@ -7,7 +7,7 @@ static int plan_again(const struct manager *m, const struct policy *policy,
 {
 	struct changes changes = {.n = 0};
 	struct plan *plan;
-	int r = plan_resolve(policy, machine, NULL, &plan);
+	int r = plan_resolve(policy, machine, NULL, NULL, &plan);
 
 	if (r < 0)
 		return r;

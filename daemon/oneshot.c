@@ -84,7 +84,7 @@ static int resolve(int root_fd, const struct policy *policy, struct diag_list *d
 	_cleanup_(plan_freep) struct plan *plan = NULL;
 	int r = sysfs_read_machine(root_fd, policy_needs(policy), diags, &machine);
 
-	return r < 0 ? r : plan_resolve(policy, machine, diags, &plan);
+	return r < 0 ? r : plan_resolve(policy, machine, NULL, diags, &plan);
 }
 
 static int check(int root_fd, const char *root, const char *policy_file)

@@ -43,6 +43,9 @@ static void limit_words(const struct advisor *a, const struct plan_row *row, cha
 		snprintf(buf, size, "LatencyLimit=%s of profile %s", ns,
 			 a->policy->profiles[row->limit_profile].name);
 		return;
+	case LIMIT_HOLD:
+		snprintf(buf, size, "%s of a hold", ns);
+		return;
 	case LIMIT_GLOBAL_POLICY:
 		snprintf(buf, size, "GlobalLatencyLimit=%s", ns);
 		return;
@@ -311,7 +314,8 @@ static void advise_tie(struct advisor *a, const struct subject *s)
 	const struct plan_demand *d = &a->plan->demands[s->row->demands];
 	const struct group *first, *second;
 
-	if (s->row->n_demands < 2)
+	if (s->row->n_demands < 2 || d[0].group >= a->policy->n_groups ||
+	    d[1].group >= a->policy->n_groups)
 		return;
 	first = &a->policy->groups[d[0].group];
 	second = &a->policy->groups[d[1].group];

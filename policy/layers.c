@@ -3,12 +3,14 @@
 
 #include "bootargs.h"
 #include "buf.h"
+#include "hold-text.h"
 
 struct pile {
 	const struct policy *policy;
 	const struct machine *machine;
 	const struct plan *plan;
 	const struct plan_row *from;
+	const struct layers_holds *holds;
 	const struct idle_table *table; /* NULL: no cpuidle, or offline */
 	struct view_row *row;
 	struct buf buf; /* the layer being written */
@@ -102,7 +104,10 @@ static void pile_boot(struct pile *p)
 
 static const char *demand_name(const struct pile *p, const struct plan_demand *d)
 {
-	return d->group == UINT32_MAX ? "default profile" : p->policy->groups[d->group].name;
+	if (d->group == PLAN_GROUP_HOLD)
+		return "held profile";
+	return d->group == PLAN_GROUP_DEFAULT ? "default profile"
+					      : p->policy->groups[d->group].name;
 }
 
 /* Why the limit of one demand counts or does not. */
@@ -110,7 +115,7 @@ static void say_limit_fate(struct pile *p, const struct plan_demand *d)
 {
 	uint64_t ns = p->policy->profiles[d->profile].resolved.latency_limit_ns;
 
-	if (ns == LATENCY_NONE)
+	if (ns == LATENCY_NONE || d->group == PLAN_GROUP_HOLD)
 		return;
 	if (ns > p->from->demand_limit_ns) {
 		buf_puts(&p->buf, ", which loses to the stricter ");
@@ -132,6 +137,11 @@ static void say_modes_fate(struct pile *p, const struct plan_demand *d)
 		return;
 	if (d->wins_modes) {
 		buf_puts(&p->buf, "; its modes hold");
+		return;
+	}
+	if (w->group == PLAN_GROUP_HOLD) {
+		buf_printf(&p->buf, "; its modes do not hold: profile %s is held",
+			   p->policy->profiles[w->profile].name);
 		return;
 	}
 	mine = &p->policy->groups[d->group];
@@ -160,10 +170,57 @@ static void pile_demands(struct pile *p)
 		say_words(p, "DisableStates", &profile->resolved.disable_states);
 		say_words(p, "EnableStates", &profile->resolved.enable_states);
 		say_modes_fate(p, d);
-		snprintf(name, sizeof(name), "%s%s", d->group == UINT32_MAX ? "" : "group ",
+		snprintf(name, sizeof(name), "%s%s", d->group < PLAN_GROUP_HOLD ? "group " : "",
 			 demand_name(p, d));
 		put(p, name);
 	}
+}
+
+static bool concerns(const struct pile *p, const struct hold *hold)
+{
+	const struct cpuset *cpus = hold_cpus(p->holds->holds, hold);
+
+	cpuset_for_each(cpu, p->holds->cpus)
+		if (cpuset_has(cpus, cpu))
+			return true;
+	return false;
+}
+
+static void pile_hold(struct pile *p, const struct hold *hold)
+{
+	const struct holds *h = p->holds->holds;
+	char *cpus = cpuset_to_string(hold_cpus(h, hold));
+	char name[32];
+
+	hold_put_ask(&p->buf, h, hold);
+	buf_printf(&p->buf, " for %s; ", cpus ? cpus : "");
+	free(cpus);
+	hold_put_owner(&p->buf, hold);
+	if (*hold_reason(hold))
+		buf_printf(&p->buf, ": %s", hold_reason(hold));
+	buf_puts(&p->buf, "; since ");
+	hold_put_time(&p->buf, hold->since_us);
+	snprintf(name, sizeof(name), "hold %u", hold->id);
+	put(p, name);
+	p->failed |= !cpus;
+}
+
+static void pile_holds(struct pile *p)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; p->holds->sorted && i < p->holds->holds->n; i++) {
+		if (!concerns(p, p->holds->sorted[i]))
+			continue;
+		if (n++ < VIEW_HOLDS_MAX)
+			pile_hold(p, p->holds->sorted[i]);
+	}
+	if (n <= VIEW_HOLDS_MAX)
+		return;
+	buf_printf(&p->buf, "%u more, the strictest limit of all is ", n - VIEW_HOLDS_MAX);
+	say_latency(p, p->from->hold_limit_ns);
+	buf_puts(&p->buf, "; 'cpuidlectl list-holds' tells each");
+	put(p, "holds");
 }
 
 static void pile_global_policy(struct pile *p)
@@ -376,13 +433,14 @@ static void pile_rest(struct pile *p)
 }
 
 int layers_make(const struct policy *policy, const struct machine *machine, const struct plan *plan,
-		const struct plan_row *from, struct view_row *row)
+		const struct plan_row *from, const struct layers_holds *holds, struct view_row *row)
 {
 	struct pile p = {
 		.policy = policy,
 		.machine = machine,
 		.plan = plan,
 		.from = from,
+		.holds = holds,
 		.table = from->table < machine->n_tables ? &machine->tables[from->table] : NULL,
 		.row = row,
 	};
@@ -390,6 +448,7 @@ int layers_make(const struct policy *policy, const struct machine *machine, cons
 	pile_driver(&p);
 	pile_boot(&p);
 	pile_demands(&p);
+	pile_holds(&p);
 	pile_global_policy(&p);
 	pile_global_others(&p);
 	pile_qos(&p);

@@ -2,6 +2,7 @@
 #include "plan.h"
 
 #include "advice.h"
+#include "held.h"
 #include "modes.h"
 
 /* A group on this host, in the order in which its word counts. */
@@ -18,11 +19,13 @@ struct ranked {
 struct row_key {
 	uint64_t ranks[RANK_WORDS]; /* bit i: member of ranked group i */
 	uint64_t qos_prior_ns;
+	uint64_t hold_ns;
 	uint16_t disabled_prior;
 	uint16_t left;
 	uint16_t table;
+	uint16_t held; /* set of profiles and modes */
 	uint8_t flags; /* enum key_flag */
-	uint8_t zero;
+	uint8_t zero[7];
 };
 
 enum key_flag { KEY_ONLINE = 1 << 0, KEY_HAS_QOS = 1 << 1, KEY_WAITPKG = 1 << 2 };
@@ -30,6 +33,8 @@ enum key_flag { KEY_ONLINE = 1 << 0, KEY_HAS_QOS = 1 << 1, KEY_WAITPKG = 1 << 2 
 struct resolver {
 	const struct policy *policy;
 	const struct machine *machine;
+	const struct holds *holds;
+	struct held held;
 	struct plan *plan;
 
 	struct ranked *ranked;
@@ -41,35 +46,6 @@ struct resolver {
 	uint16_t *slots; /* hash of keys: row + 1, 0 is free */
 	uint32_t mask; /* slots - 1, a power of two minus one */
 };
-
-void plan_free(struct plan *plan)
-{
-	if (!plan)
-		return;
-	free(plan->row_of);
-	free(plan->rows);
-	free(plan->demands);
-	free(plan);
-}
-
-const struct plan_row *plan_row_of(const struct plan *plan, uint32_t cpu)
-{
-	if (cpu >= plan->n_cpus || plan->row_of[cpu] == PLAN_NO_ROW)
-		return NULL;
-	return &plan->rows[plan->row_of[cpu]];
-}
-
-int plan_row_cpus(const struct plan *plan, uint32_t row, struct cpuset *ret)
-{
-	int r = cpuset_init(ret, plan->n_cpus);
-
-	if (r < 0)
-		return r;
-	for (uint32_t cpu = 0; cpu < plan->n_cpus; cpu++)
-		if (plan->row_of[cpu] == row)
-			cpuset_add(ret, cpu);
-	return 0;
-}
 
 /* Limits ------------------------------------------------------------------------------------------- */
 
@@ -92,7 +68,9 @@ static void decide_demand_limit(const struct resolver *rs, struct plan_row *row)
 	for (uint32_t i = 0; i < row->n_demands; i++) {
 		uint64_t ns = demand_profile(rs, &d[i])->resolved.latency_limit_ns;
 
-		if (ns < row->demand_limit_ns) {
+		if (d[i].group == PLAN_GROUP_HOLD) {
+			row->hold_limit_ns = MIN_OF(row->hold_limit_ns, ns);
+		} else if (ns < row->demand_limit_ns) {
 			row->demand_limit_ns = ns;
 			winner = &d[i];
 		}
@@ -111,16 +89,24 @@ static void take_limit(struct plan_row *row, enum limit_source source, uint64_t 
 	}
 }
 
+/* What profiles and holds ask of a CPU. */
+static uint64_t asked_limit(const struct plan_row *row)
+{
+	return MIN_OF(row->demand_limit_ns, row->hold_limit_ns);
+}
+
 /* Among equals the policy is named first: that is what its writer can change. */
 static void decide_limit(const struct resolver *rs, struct plan_row *row)
 {
 	bool qos_left = row->left & 1U << MACHINE_BIT_QOS;
 
-	row->policy_limit_ns = MIN_OF(row->demand_limit_ns, rs->policy->global_limit_ns);
+	row->policy_limit_ns = MIN_OF(asked_limit(row), rs->policy->global_limit_ns);
 	row->limit_ns = LATENCY_NONE;
 	row->limit_source = LIMIT_NONE;
-	if (!qos_left)
+	if (!qos_left) {
 		take_limit(row, LIMIT_POLICY, row->demand_limit_ns);
+		take_limit(row, LIMIT_HOLD, row->hold_limit_ns);
+	}
 	if (!qos_left || rs->plan->sets_global)
 		take_limit(row, LIMIT_GLOBAL_POLICY, rs->policy->global_limit_ns);
 	take_limit(row, LIMIT_CPU_QOS, row->cpu_others_ns);
@@ -132,8 +118,7 @@ static uint64_t own_limit(const struct resolver *rs, const struct plan_row *row)
 {
 	if (!rs->plan->sets_global)
 		return row->policy_limit_ns;
-	return whole_us(row->demand_limit_ns) < rs->plan->global_ns ? row->demand_limit_ns
-								    : LATENCY_NONE;
+	return whole_us(asked_limit(row)) < rs->plan->global_ns ? asked_limit(row) : LATENCY_NONE;
 }
 
 static void decide_qos(const struct resolver *rs, struct plan_row *row)
@@ -288,12 +273,42 @@ static int demand_add(struct resolver *rs, const struct plan_demand *d)
 	return 0;
 }
 
-/* Demands in the order in which they count; the first one decides about modes. */
-static int add_demands(struct resolver *rs, const struct row_key *key, struct plan_row *row)
+static bool has_demand(const struct plan *plan, const struct plan_row *row, uint32_t profile)
+{
+	for (uint32_t i = row->demands; i < plan->n_demands; i++)
+		if (plan->demands[i].profile == profile)
+			return true;
+	return false;
+}
+
+/* Profiles that are held: each once. */
+static int add_held(struct resolver *rs, uint16_t set, const struct plan_row *row)
 {
 	int r = 0;
 
+	for (uint32_t i = 0; set && r >= 0 && i < rs->held.sets[set].n; i++) {
+		const struct profile *p = held_profile(&rs->held, rs->policy, set, i);
+		uint32_t profile = p ? (uint32_t)(p - rs->policy->profiles) : 0;
+
+		if (p && !has_demand(rs->plan, row, profile))
+			r = demand_add(rs, &(struct plan_demand){
+						   .group = PLAN_GROUP_HOLD,
+						   .profile = profile,
+						   .n_cpus = rs->held.sets[set].v[i].n_cpus,
+					   });
+	}
+	return r;
+}
+
+/* Demands in the order in which they count; the first one decides about modes. */
+static int add_demands(struct resolver *rs, const struct row_key *key, struct plan_row *row)
+{
+	uint32_t n_held;
+	int r;
+
 	row->demands = rs->plan->n_demands;
+	r = add_held(rs, key->held, row);
+	n_held = rs->plan->n_demands - row->demands;
 	for (uint32_t i = 0; r >= 0 && i < rs->n_ranked; i++)
 		if (key->ranks[i / 64] & UINT64_C(1) << i % 64)
 			r = demand_add(rs, &(struct plan_demand){
@@ -301,9 +316,9 @@ static int add_demands(struct resolver *rs, const struct row_key *key, struct pl
 						   .profile = rs->ranked[i].group->profile,
 						   .n_cpus = rs->ranked[i].n_cpus,
 					   });
-	if (r >= 0 && rs->plan->n_demands == row->demands)
+	if (r >= 0 && rs->plan->n_demands == row->demands + n_held)
 		r = demand_add(rs, &(struct plan_demand){
-					   .group = UINT32_MAX,
+					   .group = PLAN_GROUP_DEFAULT,
 					   .profile = rs->policy->default_profile,
 					   .n_cpus = rs->machine->n_cpus,
 				   });
@@ -317,6 +332,7 @@ static int add_demands(struct resolver *rs, const struct row_key *key, struct pl
 
 static int fill_row(struct resolver *rs, const struct row_key *key, struct plan_row *row)
 {
+	struct settings settings;
 	int r;
 
 	*row = (struct plan_row){
@@ -326,6 +342,7 @@ static int fill_row(struct resolver *rs, const struct row_key *key, struct plan_
 		.waitpkg = key->flags & KEY_WAITPKG,
 		.disabled_prior = key->disabled_prior,
 		.left = key->left,
+		.hold_limit_ns = key->hold_ns,
 		.cpu_others_ns = key->qos_prior_ns,
 		.global_others_ns = rs->machine->global_others_ns,
 	};
@@ -336,7 +353,10 @@ static int fill_row(struct resolver *rs, const struct row_key *key, struct plan_
 	decide_limit(rs, row);
 	decide_qos(rs, row);
 	decide_states(rs, row);
-	modes_decide(rs->machine, &rs->policy->profiles[row->profile].resolved, row);
+	/* Of the groups' winner, with what is held on top. */
+	settings = rs->policy->profiles[row->profile].resolved;
+	held_overlay(&rs->held, rs->policy, key->held, &settings);
+	modes_decide(rs->machine, &settings, row);
 	modes_module(rs->machine, row);
 	return 0;
 }
@@ -413,6 +433,8 @@ static void make_key(const struct resolver *rs, uint32_t cpu, struct row_key *re
 
 	*ret = (struct row_key){
 		.qos_prior_ns = c->has_qos ? c->qos_prior_ns : LATENCY_NONE,
+		.hold_ns = holds_limit(rs->holds, cpu),
+		.held = held_set_of(&rs->held, cpu),
 		.left = c->left,
 		.table = MACHINE_NO_TABLE,
 		.flags = (uint8_t)((c->online ? KEY_ONLINE : 0) | (c->has_qos ? KEY_HAS_QOS : 0) |
@@ -516,16 +538,35 @@ static void resolver_done(struct resolver *rs)
 	free(rs->ranked);
 	free(rs->keys);
 	free(rs->slots);
+	held_done(&rs->held);
 	plan_free(rs->plan);
 }
 
-int plan_resolve(const struct policy *policy, const struct machine *machine,
-		 struct diag_list *diags, struct plan **ret)
+/* A hold outlives a reload that drops its profile. */
+static void warn_held(const struct policy *policy, const struct holds *holds,
+		      struct diag_list *diags)
 {
-	_cleanup_(resolver_done) struct resolver rs = {.policy = policy, .machine = machine};
+	for (uint32_t i = 0; holds && i < holds->n_asks; i++) {
+		const struct hold_ask *ask = &holds->asks[i];
+
+		if (ask->n && ask->profile && !policy_profile(policy, ask->profile))
+			diag_add(diags, DIAG_WARNING, NULL, 0,
+				 "%u holds ask for profile %s, which the policy does not have any "
+				 "more; they wait until it comes back",
+				 ask->n, ask->profile);
+	}
+}
+
+int plan_resolve(const struct policy *policy, const struct machine *machine,
+		 const struct holds *holds, struct diag_list *diags, struct plan **ret)
+{
+	_cleanup_(resolver_done) struct resolver rs = {
+		.policy = policy, .machine = machine, .holds = holds};
 	int r;
 
 	r = resolver_init(&rs);
+	if (r >= 0)
+		r = held_make(holds, machine->n_cpus, &rs.held);
 	if (r >= 0)
 		r = rank_groups(&rs);
 	if (r >= 0)
@@ -534,61 +575,11 @@ int plan_resolve(const struct policy *policy, const struct machine *machine,
 		rs.plan->own_driver |=
 			machine->module.own_driver && modes_want_driver(&rs.plan->rows[i]);
 	if (r >= 0)
+		warn_held(policy, holds, diags);
+	if (r >= 0)
 		r = advice_give(policy, machine, rs.plan, diags);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(rs.plan);
 	return 0;
-}
-
-/* Names -------------------------------------------------------------------------------------------- */
-
-const char *plan_mode_name(enum plan_mode mode)
-{
-	switch (mode) {
-	case MODE_C0:
-		return "c0";
-	case MODE_C1_INTERRUPTS:
-		return "c1_interrupts";
-	case MODE_HALTPOLL:
-		return "haltpoll";
-	case MODE_BROADCAST:
-		return "broadcast";
-	case MODE_IOPORT:
-		return "ioport";
-	case MODE_N:
-		break;
-	}
-	return "unknown";
-}
-
-const char *plan_mode_value_name(enum mode_value value)
-{
-	switch (value) {
-	case MODE_OFF:
-		return "off";
-	case MODE_NATIVE:
-		return "native";
-	case MODE_C0_POLL_1:
-		return "c0.1-poll";
-	case MODE_C0_POLL_2:
-		return "c0.2-poll";
-	case MODE_C0_STATE_1:
-		return "c0.1-state";
-	case MODE_C0_STATE_2:
-		return "c0.2-state";
-	case MODE_WINDOW:
-		return "window";
-	case MODE_STI_MWAIT:
-		return "sti-mwait";
-	case MODE_HALTPOLL_ON:
-		return "on";
-	case MODE_AUTO:
-		return "auto";
-	case MODE_AVOID:
-		return "avoid";
-	case MODE_DIRECT:
-		return "direct";
-	}
-	return "unknown";
 }

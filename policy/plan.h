@@ -2,11 +2,11 @@
 #ifndef CPUIDLED_PLAN_H
 #define CPUIDLED_PLAN_H
 
+#include "hold.h"
 #include "machine.h"
-#include "policy.h"
 
 /*
- * policy x machine -> plan: what every CPU gets, and why. Equal CPUs share one row, so that the plan
+ * policy x machine x holds -> plan: what every CPU gets, and why. Equal CPUs share one row, so that the plan
  * of a host with 8192 CPUs is as small as its variety. Pure: same inputs, same plan.
  *
  * The rules:
@@ -18,6 +18,7 @@
  *  - The strictest limit of all demands wins. Modes, EnableStates= and the row's profile come from the
  *    demand with the highest Priority=, then the fewest CPUs, then the first name; DisableStates= of
  *    all demands add up. DefaultProfile= speaks only for CPUs in no group.
+ *  - A hold's limit is one more of ours. A profile or modes that are held come before those of groups.
  *  - Limits of others (the CPU's own PM QoS file, /dev/cpu_dma_latency) are added to, never overwritten.
  *  - A limit is set where it takes the least: GlobalLatencyLimit= on /dev/cpu_dma_latency, a profile's in the
  *    CPU's PM QoS file if it is stricter than both GlobalLatencyLimit= and what others put there, and
@@ -27,6 +28,7 @@
 enum limit_source {
 	LIMIT_NONE, /* nobody limits */
 	LIMIT_POLICY, /* a profile, see limit_demand */
+	LIMIT_HOLD, /* a hold */
 	LIMIT_GLOBAL_POLICY, /* [Daemon] GlobalLatencyLimit= */
 	LIMIT_CPU_QOS, /* others, in the CPU's pm_qos_resume_latency_us */
 	LIMIT_GLOBAL_OTHERS, /* others, on /dev/cpu_dma_latency */
@@ -89,11 +91,15 @@ struct plan_mode_cell {
 	uint8_t reason; /* enum mode_reason, for effective */
 };
 
+#define PLAN_GROUP_DEFAULT UINT32_MAX /* nobody but DefaultProfile= */
+#define PLAN_GROUP_HOLD	   (UINT32_MAX - 1) /* a hold of a profile */
+
 /* One party that wants something of a CPU. */
 struct plan_demand {
-	uint32_t group; /* index in policy, UINT32_MAX: DefaultProfile= */
+	uint32_t group; /* index in policy, or one of the above */
 	uint32_t profile; /* index in policy */
-	uint32_t n_cpus; /* of the group on this host; of all CPUs for DefaultProfile= */
+	uint32_t
+		n_cpus; /* of the group on this host, of the hold; of all CPUs for DefaultProfile= */
 	bool wins_limit;
 	bool wins_modes;
 };
@@ -117,8 +123,9 @@ struct plan_row {
 	uint32_t profile; /* index in policy: the one whose modes hold */
 	uint32_t demands, n_demands; /* slice of plan.demands */
 
-	uint64_t policy_limit_ns; /* strictest demand of the policy, GlobalLatencyLimit= included */
-	uint64_t demand_limit_ns; /* strictest profile alone */
+	uint64_t policy_limit_ns; /* strictest that is ours: profiles, holds, GlobalLatencyLimit= */
+	uint64_t demand_limit_ns; /* strictest profile of groups alone */
+	uint64_t hold_limit_ns; /* strictest hold alone, profiles that are held included */
 	uint64_t cpu_others_ns; /* others, in the CPU's own file */
 	uint64_t global_others_ns; /* others, on /dev/cpu_dma_latency */
 	uint64_t limit_ns; /* the strictest of all: what the CPU has */
@@ -156,11 +163,11 @@ struct plan {
 #define PLAN_NO_ROW UINT16_MAX
 
 /*
- * Resolves. Warnings and hints about this host (CPUs that will spin, ladder, unknown state names, ties)
+ * Resolves; holds may be NULL. Warnings and hints about this host (CPUs that will spin, ladder, unknown state names, ties)
  * become diagnostics grouped by CPU range. -ENOMEM; nothing else fails.
  */
 int plan_resolve(const struct policy *policy, const struct machine *machine,
-		 struct diag_list *diags, struct plan **ret);
+		 const struct holds *holds, struct diag_list *diags, struct plan **ret);
 void plan_free(struct plan *plan);
 DEFINE_CLEANUP(struct plan *, plan_freep, plan_free)
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "view.h"
 
+#include "hold-text.h"
 #include "layers.h"
 #include "modes.h"
 
@@ -8,6 +9,8 @@ struct maker {
 	const struct policy *policy;
 	const struct machine *machine;
 	const struct plan *plan;
+	const struct holds *holds;
+	struct hold **sorted; /* all holds, only for layers */
 	unsigned flags;
 
 	/* CPUs of each row as a chain: first[row], next[cpu], NO_CPU at its end. */
@@ -79,7 +82,18 @@ static char *text(struct maker *k, const char *fmt, ...)
 	return ret;
 }
 
-static char *limit_source_text(struct maker *k, const struct plan_row *row)
+static char *hold_source_text(struct maker *k, const struct plan_row *row,
+			      const struct cpuset *cpus, const char *ns)
+{
+	const struct hold *hold = hold_deciding(k->holds, cpus, row->limit_ns);
+
+	if (!hold)
+		return text(k, "a profile that is held (%s)", ns);
+	return text(k, "hold %u of %s (%s)", hold->id, hold_app(hold), ns);
+}
+
+static char *limit_source_text(struct maker *k, const struct plan_row *row,
+			       const struct cpuset *cpus)
 {
 	char ns[LATENCY_TEXT_MAX];
 
@@ -89,6 +103,8 @@ static char *limit_source_text(struct maker *k, const struct plan_row *row)
 		break;
 	case LIMIT_POLICY:
 		return text(k, "profile %s (%s)", k->policy->profiles[row->limit_profile].name, ns);
+	case LIMIT_HOLD:
+		return hold_source_text(k, row, cpus, ns);
 	case LIMIT_GLOBAL_POLICY:
 		return text(k, "GlobalLatencyLimit=%s", ns);
 	case LIMIT_CPU_QOS:
@@ -253,14 +269,16 @@ static int make_row(struct maker *k, struct cpuset *scratch, uint32_t index, str
 		.online = from->online,
 		.cpus = row_cpus(k, scratch, index),
 		.profile = text(k, "%s", k->policy->profiles[from->profile].name),
-		.limit_source = limit_source_text(k, from),
+		.limit_source = limit_source_text(k, from, scratch),
 		.limit_ns = from->limit_ns,
 		.policy_limit_ns = from->policy_limit_ns,
 		.others_limit_ns = MIN_OF(from->cpu_others_ns, from->global_others_ns),
 	};
 	make_states(k, from, row);
 	make_modes(k, from, row);
-	if (k->flags & VIEW_LAYERS && layers_make(k->policy, k->machine, k->plan, from, row) < 0)
+	if (k->flags & VIEW_LAYERS &&
+	    layers_make(k->policy, k->machine, k->plan, from,
+			&(struct layers_holds){k->holds, k->sorted, scratch}, row) < 0)
 		k->failed = true;
 	return k->failed ? -ENOMEM : 0;
 }
@@ -293,6 +311,9 @@ static bool reads_same(const struct plan *plan, const struct plan_row *a, const 
 		if (a->states[i].reason == STATE_OFF_BY_POLICY && !same_demands(plan, a, b))
 			return false;
 	}
+	/* Their holds may have different owners. */
+	if (a->limit_source == LIMIT_HOLD)
+		return false;
 	return memcmp(a->modes, b->modes, sizeof(a->modes)) == 0;
 }
 
@@ -368,12 +389,18 @@ static int make_rows(struct maker *k, struct view *v)
 }
 
 int view_make(const struct policy *policy, const struct machine *machine, const struct plan *plan,
-	      const struct cpuset *cpus, unsigned flags, struct view *ret)
+	      const struct holds *holds, const struct cpuset *cpus, unsigned flags,
+	      struct view *ret)
 {
-	struct maker k = {.policy = policy, .machine = machine, .plan = plan, .flags = flags};
+	struct maker k = {
+		.policy = policy, .machine = machine, .plan = plan, .holds = holds, .flags = flags};
 	struct view v = {};
 	int r = merge_rows(&k);
 
+	if (r >= 0 && flags & VIEW_LAYERS && holds && holds->n) {
+		k.sorted = holds_sorted(holds);
+		r = k.sorted ? 0 : -ENOMEM;
+	}
 	if (r >= 0)
 		r = chain_cpus(&k, cpus);
 	if (r >= 0)
@@ -383,6 +410,7 @@ int view_make(const struct policy *policy, const struct machine *machine, const 
 	free(k.last);
 	free(k.next);
 	free(k.order);
+	free(k.sorted);
 	if (r < 0) {
 		view_done(&v);
 		return r;

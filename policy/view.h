@@ -23,7 +23,7 @@ struct view_mode {
 
 /* One layer that decides about these CPUs, in the order in which they narrow the choice. */
 struct view_layer {
-	char *name; /* "driver", "boot parameter", "group isolated", "default profile",
+	char *name; /* "driver", "boot parameter", "group isolated", "default profile", "hold 12",
 		     * "cpu_dma_latency", "pm_qos_resume_latency_us", "governor", "hardware" */
 	char *text;
 };
@@ -32,9 +32,9 @@ struct view_row {
 	bool online; /* false: this holds the moment the CPUs come up */
 	char *cpus; /* "0-3,8" */
 	char *profile;
-	char *limit_source; /* "profile low-latency (20us)", "no limit" */
+	char *limit_source; /* "profile low-latency (20us)", "hold 12 of fio (10us)", "no limit" */
 	uint64_t limit_ns; /* effective; LATENCY_NONE */
-	uint64_t policy_limit_ns;
+	uint64_t policy_limit_ns; /* the strictest of policy and holds */
 	uint64_t others_limit_ns; /* the stricter of both files' foreign limits */
 	struct view_state *states;
 	uint32_t n_states;
@@ -53,12 +53,16 @@ enum view_flags {
 	VIEW_LAYERS = 1 << 0, /* every layer of explain */
 };
 
+/* Holds that are told one by one with each row of explain. */
+#define VIEW_HOLDS_MAX 64U
+
 /*
- * Makes the rows of plan narrowed to cpus (NULL: all), ordered by first CPU. Without layers, rows that read the
+ * Makes the rows of plan, which was made with holds (may be NULL), narrowed to cpus (NULL: all), ordered by first CPU. Without layers, rows that read the
  * same are one. -ENOMEM.
  */
 int view_make(const struct policy *policy, const struct machine *machine, const struct plan *plan,
-	      const struct cpuset *cpus, unsigned flags, struct view *ret);
+	      const struct holds *holds, const struct cpuset *cpus, unsigned flags,
+	      struct view *ret);
 void view_done(struct view *v);
 
 #endif

@@ -13,7 +13,7 @@ memcpy memmove memset memcmp memchr memrchr rawmemchr mempcpy
 strlen strnlen strcmp strncmp strcasecmp strncasecmp strchr strrchr strchrnul strstr strcasestr
 strspn strcspn strpbrk strsep stpcpy snprintf vsnprintf vasprintf asprintf qsort bsearch
 __popcountdi2 __errno_location __ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc tolower toupper
-fnmatch ini_parse_stream ini_parse_string
+fnmatch gmtime_r ini_parse_stream ini_parse_string
 __stack_chk_fail __snprintf_chk __vsnprintf_chk __memcpy_chk __memmove_chk __memset_chk __strcpy_chk
 __strncpy_chk __asprintf_chk __vasprintf_chk __stpcpy_chk __mempcpy_chk __assert_fail
 _GLOBAL_OFFSET_TABLE_'

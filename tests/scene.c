@@ -95,7 +95,7 @@ void scene_set(struct scene *s, struct machine *machine, const char *policy)
 {
 	s->policy = scene_policy(policy);
 	s->machine = machine;
-	ck_assert_int_eq(plan_resolve(s->policy, machine, &s->diags, &s->plan), 0);
+	ck_assert_int_eq(plan_resolve(s->policy, machine, NULL, &s->diags, &s->plan), 0);
 }
 
 void scene_done(struct scene *s)

@@ -57,7 +57,7 @@ static void go(const char *policy, uint32_t *ret_writes)
 	struct machine copy = *s.machine;
 	struct machine_cpu cpus[4];
 
-	ck_assert_int_eq(plan_resolve(p, s.machine, NULL, &plan), 0);
+	ck_assert_int_eq(plan_resolve(p, s.machine, NULL, NULL, &plan), 0);
 	ck_assert_int_eq(diff_make(plan, s.machine, global_ns, &c), 0);
 	memcpy(cpus, s.machine->cpus, sizeof(cpus));
 	copy.cpus = cpus;

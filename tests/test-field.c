@@ -273,7 +273,7 @@ START_TEST(plan_depends_on_nothing_else)
 	struct plan *again = NULL;
 
 	on_all("gnr0", "LatencyLimit=20us");
-	ck_assert_int_eq(plan_resolve(s.policy, s.machine, NULL, &again), 0);
+	ck_assert_int_eq(plan_resolve(s.policy, s.machine, NULL, NULL, &again), 0);
 	ck_assert_uint_eq(again->n_rows, s.plan->n_rows);
 	ck_assert_mem_eq(again->rows, s.plan->rows, again->n_rows * sizeof(*again->rows));
 	ck_assert_mem_eq(again->row_of, s.plan->row_of, 512 * sizeof(*again->row_of));

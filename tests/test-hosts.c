@@ -62,7 +62,7 @@ static char *scene_text(const struct scene *s, unsigned flags)
 		diag_format(&s->diags.items[i], line, sizeof(line));
 		buf_printf(&render.buf, "%s\n", line);
 	}
-	ck_assert_int_eq(view_make(s->policy, s->machine, s->plan, NULL, flags, &view), 0);
+	ck_assert_int_eq(view_make(s->policy, s->machine, s->plan, NULL, NULL, flags, &view), 0);
 	if (flags & VIEW_LAYERS)
 		render_explain(&render, &view);
 	else

@@ -409,7 +409,7 @@ START_TEST(same_inputs_same_plan)
 	struct plan *again = NULL;
 
 	scene_set(&s, scene_host(64, SKX), ON_SOME("LatencyLimit=10us"));
-	ck_assert_int_eq(plan_resolve(s.policy, s.machine, NULL, &again), 0);
+	ck_assert_int_eq(plan_resolve(s.policy, s.machine, NULL, NULL, &again), 0);
 	ck_assert_uint_eq(again->n_rows, s.plan->n_rows);
 	ck_assert_mem_eq(again->row_of, s.plan->row_of, 64 * sizeof(*again->row_of));
 	ck_assert_mem_eq(again->rows, s.plan->rows, again->n_rows * sizeof(*again->rows));

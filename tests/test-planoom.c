@@ -47,12 +47,12 @@ static int run(const struct work *w, char **ret)
 	struct changes changes = {0};
 	struct view view = {0};
 	struct render render = {0};
-	int r = plan_resolve(w->policy, w->machine, &diags, &plan);
+	int r = plan_resolve(w->policy, w->machine, NULL, &diags, &plan);
 
 	if (r == 0)
 		r = diff_make(plan, w->machine, LATENCY_NONE, &changes);
 	if (r == 0)
-		r = view_make(w->policy, w->machine, plan, NULL, VIEW_LAYERS, &view);
+		r = view_make(w->policy, w->machine, plan, NULL, NULL, VIEW_LAYERS, &view);
 	if (r == 0) {
 		render_plan(&render, &view);
 		render_explain(&render, &view);
@@ -105,7 +105,7 @@ static unsigned count(const struct work *w)
 		bool failed;
 
 		failmem_start(nth);
-		(void)plan_resolve(w->policy, w->machine, NULL, &plan);
+		(void)plan_resolve(w->policy, w->machine, NULL, NULL, &plan);
 		failed = failmem_stop();
 		plan_free(plan);
 		if (!failed)

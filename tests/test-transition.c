@@ -316,7 +316,7 @@ static struct plan *plan_for(const struct policy *p)
 {
 	struct plan *plan;
 
-	ck_assert_int_eq(plan_resolve(p, machine, NULL, &plan), 0);
+	ck_assert_int_eq(plan_resolve(p, machine, NULL, NULL, &plan), 0);
 	return plan;
 }
 

@@ -25,7 +25,7 @@ static void look(struct machine *m, const char *policy, unsigned flags)
 	struct render r = {0};
 
 	scene_set(&s, m, policy);
-	ck_assert_int_eq(view_make(s.policy, s.machine, s.plan, NULL, flags, &v), 0);
+	ck_assert_int_eq(view_make(s.policy, s.machine, s.plan, NULL, NULL, flags, &v), 0);
 	if (flags & VIEW_LAYERS)
 		render_explain(&r, &v);
 	else
@@ -101,13 +101,13 @@ START_TEST(rows_are_narrowed_and_ordered)
 		  "[Profile p]\nLatencyLimit=10us\n[Group g]\nCPUs=0,6\nProfile=p\n");
 	ck_assert_int_eq(cpuset_init(&cpus, 8), 0);
 	ck_assert_int_eq(cpuset_parse(&cpus, "3-6"), 0);
-	ck_assert_int_eq(view_make(s.policy, s.machine, s.plan, &cpus, 0, &v), 0);
+	ck_assert_int_eq(view_make(s.policy, s.machine, s.plan, NULL, &cpus, 0, &v), 0);
 	ck_assert_uint_eq(v.n, 2);
 	ck_assert_str_eq(v.rows[0].cpus, "3-5");
 	ck_assert_str_eq(v.rows[1].cpus, "6");
 	view_done(&v);
 	cpuset_clear(&cpus);
-	ck_assert_int_eq(view_make(s.policy, s.machine, s.plan, &cpus, 0, &v), 0);
+	ck_assert_int_eq(view_make(s.policy, s.machine, s.plan, NULL, &cpus, 0, &v), 0);
 	ck_assert_uint_eq(v.n, 0);
 	cpuset_done(&cpus);
 }
