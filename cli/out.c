@@ -339,10 +339,15 @@ static void put_change(struct doc *d, json_t *item, const struct change *c)
 		snprintf(knob, sizeof(knob), "cpu_dma_latency");
 		snprintf(path, sizeof(path), "dev/cpu_dma_latency");
 		break;
+	case KNOB_UMWAIT:
+		(void)sysfs_umwait_path(c->state, path, sizeof(path));
+		snprintf(knob, sizeof(knob), "%s", strrchr(path, '/') + 1);
+		is_latency = false;
+		break;
 	}
 	put(d, item, "file", string(path));
 	put(d, item, "knob", string(knob));
-	put(d, item, "cpu", c->kind == KNOB_GLOBAL ? json_null() : number(c->cpu));
+	put(d, item, "cpu", knob_is_of_cpu(c->kind) ? number(c->cpu) : json_null());
 	put(d, item, "from", is_latency ? latency(c->from) : number(c->from));
 	put(d, item, "to", is_latency ? latency(c->to) : number(c->to));
 	put(d, item, "loosens", json_boolean(change_loosens(c)));

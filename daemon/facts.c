@@ -155,6 +155,21 @@ static int read_text(struct facts *f, const char *path, char **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
+/* A number up to max. What is no such number counts as no file: there is nothing to put back then. */
+static void read_knob(struct facts *f, const char *path, uint64_t max, struct machine_knob *ret)
+{
+	char buf[WORD_MAX];
+	int n = readfile_line(f->cpu_dir, path, buf, sizeof(buf));
+
+	if (n < 0)
+		return;
+	ret->cut = n == 0;
+	if (n > 0 && units_parse_u64(buf, 0, max, &ret->now) < 0)
+		return;
+	ret->prior = ret->now;
+	ret->present = true;
+}
+
 static void read_cpuidle(struct facts *f)
 {
 	struct machine *m = f->m;
@@ -167,8 +182,8 @@ static void read_cpuidle(struct facts *f)
 		(void)readfile_line(f->cpu_dir, "cpuidle/current_governor_ro", m->governor,
 				    sizeof(m->governor));
 	m->c1_demotion = readfile_switch(f->cpu_dir, "cpuidle/intel_c1_demotion");
-	m->umwait_c02 = readfile_switch(f->cpu_dir, "umwait_control/enable_c02");
-	(void)readfile_u64(f->cpu_dir, "umwait_control/max_time", &m->umwait_max_time);
+	read_knob(f, "umwait_control/enable_c02", 1, &m->umwait[UMWAIT_C02]);
+	read_knob(f, "umwait_control/max_time", UINT32_MAX, &m->umwait[UMWAIT_MAX]);
 }
 
 int facts_read(int root_fd, int cpu_dir, struct diag_list *diags, struct machine *m)

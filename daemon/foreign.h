@@ -33,7 +33,7 @@ struct foreign {
 void foreign_done(struct foreign *f);
 
 /*
- * Judges value found in the file of c (KNOB_QOS or KNOB_DISABLE), whose from and to are filled in: what
+ * Judges value found in the file of c (all but KNOB_GLOBAL), whose from and to are filled in: what
  * we knew and what was found. limit_ns: the policy's limit for that CPU. now_ns is any steady clock. Without memory for counting VERDICT_REASSERT becomes VERDICT_TOO_OFTEN.
  */
 enum foreign_verdict foreign_judge(struct foreign *f, enum foreign_write answer, struct machine *m,

@@ -98,7 +98,7 @@ static int note_failure(struct manager *m, const struct transition_result *done,
 	manager_set_error(m, report_failure(done, text, sizeof(text)));
 	if (on_file) {
 		snprintf(cpu, sizeof(cpu), "%u", done->at.cpu);
-		e.cpus = done->at.kind == KNOB_GLOBAL ? NULL : cpu;
+		e.cpus = knob_is_of_cpu(done->at.kind) ? cpu : NULL;
 		e.knob = host_knob_name(&done->at, knob, sizeof(knob));
 	}
 	log_entry(&e, "%s", text);

@@ -22,9 +22,9 @@ struct line {
 
 const char *report_value(uint8_t kind, uint64_t value, char *buf)
 {
-	if (kind != KNOB_DISABLE)
+	if (kind != KNOB_DISABLE && kind != KNOB_UMWAIT)
 		return units_format_latency(value, buf, LATENCY_TEXT_MAX);
-	snprintf(buf, LATENCY_TEXT_MAX, "%u", value != 0);
+	snprintf(buf, LATENCY_TEXT_MAX, "%" PRIu64, value);
 	return buf;
 }
 
@@ -57,7 +57,7 @@ static void tell(const struct report *to, const struct tagged *t, uint32_t i,
 	const struct change *c = &t->c->v[i];
 	struct line line = {.c = c, .tag = t->tag(t, i)};
 
-	if (c->kind != KNOB_GLOBAL)
+	if (knob_is_of_cpu(c->kind))
 		cpuset_format(cpus, line.cpus, sizeof(line.cpus));
 	host_knob_name(c, line.knob, sizeof(line.knob));
 	report_value(c->kind, c->from, line.old);
@@ -99,7 +99,7 @@ static const char *prefix(const struct line *line, char *buf)
 {
 	const char *word = strpbrk(line->cpus, "-,") ? "CPUs" : "CPU";
 
-	if (line->c->kind == KNOB_GLOBAL)
+	if (!knob_is_of_cpu(line->c->kind))
 		buf[0] = '\0';
 	else
 		snprintf(buf, CPUS_TEXT_MAX + 8, "%s %s: ", word, line->cpus);
@@ -111,7 +111,7 @@ static struct log_entry entry_of(const struct line *line, enum log_id id, int pr
 	return (struct log_entry){
 		.id = id,
 		.priority = priority,
-		.cpus = line->c->kind == KNOB_GLOBAL ? NULL : line->cpus,
+		.cpus = knob_is_of_cpu(line->c->kind) ? line->cpus : NULL,
 		.knob = line->knob,
 		.old = line->old,
 		.new = line->new,
@@ -190,7 +190,7 @@ static uint32_t tag_profile(const struct tagged *t, uint32_t i)
 	const struct applied *a = t->data;
 	const struct plan_row *row = plan_row_of(a->plan, t->c->v[i].cpu);
 
-	return row && t->c->v[i].kind != KNOB_GLOBAL ? row->profile : UINT32_MAX;
+	return row && knob_is_of_cpu(t->c->v[i].kind) ? row->profile : UINT32_MAX;
 }
 
 static void say_applied(const struct report *to, const struct line *line, const void *data)

@@ -14,6 +14,7 @@
  *   cpuidled-restore 1 BOOT-ID                boot_id of the kernel; "-" where there is none (a tree)
  *   qos CPUS PRIOR OURS [OURS-NEXT]           CPUS is 4 or 0-447; latencies as in the policy: 20us, 0, none
  *   disable CPUS STATE PRIOR OURS [OURS-NEXT] 0 or 1
+ *   umwait FILE PRIOR OURS [OURS-NEXT]        enable_c02 or max_time, numbers as that file has them
  *   global BYTES OURS [OURS-NEXT]             only in a tree; the file's bytes before us in hex, "-": empty
  */
 #define RESTORE_DIR  "run/cpuidled" /* below the root */
@@ -44,11 +45,15 @@ struct restore_global {
 struct restore_record {
 	struct restore_item *items; /* ordered by kind, state, cpu; owned */
 	uint32_t n;
+	struct restore_item umwait[UMWAIT_N]; /* n_ours 0: not ours */
 	struct restore_global global;
 };
 
 void restore_done(struct restore_record *r);
 bool restore_is_empty(const struct restore_record *r);
+
+/* Takes one more item, as a longer range where it continues the last one. -ENOMEM. */
+int restore_append(struct restore_record *r, const struct restore_item *item);
 
 /*
  * Reads the record left by this or an earlier run. 0 with an empty one when there is none or it is of an

@@ -122,6 +122,13 @@ const char *sysfs_disable_path(uint32_t cpu, uint32_t state, char *buf, size_t s
 	return buf;
 }
 
+const char *sysfs_umwait_path(enum machine_umwait which, char *buf, size_t size)
+{
+	snprintf(buf, size, CPU_DIR "/umwait_control/%s",
+		 which == UMWAIT_C02 ? "enable_c02" : "max_time");
+	return buf;
+}
+
 /* Trouble ------------------------------------------------------------------------------------------ */
 
 static int trouble_add(struct trouble *t, uint32_t n_cpus, uint32_t cpu, int error)

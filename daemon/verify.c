@@ -138,6 +138,22 @@ static int check_global(struct collector *c, const struct plan *plan, const stru
 	return 0;
 }
 
+/* What the policy wants of umwait_control, also where it is left to others by now. */
+static void check_umwait(struct collector *c, const struct plan *plan, const struct machine *now)
+{
+	for (uint8_t i = 0; i < UMWAIT_N; i++) {
+		const struct machine_knob *k = &now->umwait[i];
+		struct key key = {
+			.kind = KNOB_UMWAIT, .state = i, .left = k->left, .found = k->now};
+
+		if (!k->present || (plan->umwait[i] == UMWAIT_KEEP && !k->left))
+			continue;
+		key.wanted = k->left ? k->now : plan->umwait[i];
+		key.result = key.left || key.found != key.wanted ? RESULT_DIFFERS : RESULT_OK;
+		add(c, UINT32_MAX, &key);
+	}
+}
+
 static const char *mode_why(enum mode_reason reason)
 {
 	switch (reason) {
@@ -168,8 +184,8 @@ static const char *mode_why(enum mode_reason reason)
 
 static void value_text(uint8_t kind, uint64_t value, char *buf)
 {
-	if (kind == KNOB_DISABLE)
-		snprintf(buf, LATENCY_TEXT_MAX, "%u", value != 0);
+	if (kind == KNOB_DISABLE || kind == KNOB_UMWAIT)
+		snprintf(buf, LATENCY_TEXT_MAX, "%" PRIu64, value);
 	else
 		units_format_latency(value, buf, LATENCY_TEXT_MAX);
 }
@@ -187,6 +203,8 @@ static char *detail_of(const struct key *k)
 	else if (k->result == RESULT_UNSUPPORTED)
 		snprintf(text, sizeof(text), "no such file here; the limit %s cannot be kept",
 			 wanted);
+	else if (k->kind == KNOB_UMWAIT && k->left)
+		snprintf(text, sizeof(text), "found %s; left to others after their write", found);
 	else if (k->result == RESULT_DIFFERS)
 		snprintf(text, sizeof(text), "found %s, should be %s%s", found, wanted,
 			 k->left ? "; left to others after their write" : "");
@@ -220,7 +238,9 @@ static int finish_one(const struct bundle *g, struct finding *f)
 		f->knob = strdup(plan_mode_name(g->key.state));
 	else
 		f->knob = strdup(host_knob_name(&knob, name, sizeof(name)));
-	f->cpus = g->key.kind == KNOB_GLOBAL ? strdup("") : cpuset_to_string(&g->cpus);
+	f->cpus = g->key.kind == KNOB_GLOBAL || g->key.kind == KNOB_UMWAIT
+			  ? strdup("")
+			  : cpuset_to_string(&g->cpus);
 	f->detail = detail_of(&g->key);
 	f->result = result_name(g->key.result);
 	return f->knob && f->cpus && f->detail ? 0 : -ENOMEM;
@@ -291,6 +311,7 @@ int verify_make(const struct plan *plan, const struct machine *now, const struct
 		check_states(c, row, &now->cpus[cpu], cpu);
 		check_modes(c, row, cpu);
 	}
+	check_umwait(c, plan, now);
 	r = check_global(c, plan, a);
 	if (r == 0)
 		r = c->error;

@@ -14,6 +14,7 @@
 /* A file in 32 bits: CPU and bit number; 0 is none. */
 #define KNOB_NONE      0U
 #define KNOB_GLOBAL_ID 1U
+#define KNOB_UMWAIT_ID 3U /* and 5: odd, as no CPU's file is */
 
 static uint32_t knob_pack(uint32_t cpu, uint32_t bit)
 {
@@ -99,6 +100,18 @@ static void add_global(struct watch *w)
 		w->global_watched = add(w, &c, KNOB_GLOBAL_ID, IN_MODIFY | IN_CLOSE_WRITE) != 0;
 }
 
+static uint32_t add_umwait(struct watch *w, uint8_t which)
+{
+	struct change c = {.kind = KNOB_UMWAIT, .state = which};
+
+	if (w->umwait_watched >> which & 1 ||
+	    !add(w, &c, KNOB_UMWAIT_ID + 2U * which, IN_MODIFY | IN_DELETE_SELF | IN_MOVE_SELF))
+		return 0;
+	w->umwait_watched |= (uint8_t)(1U << which);
+	w->umwait_dirty |= (uint8_t)(1U << which);
+	return 1;
+}
+
 /* The CPUs that may have files. */
 static int read_present(int root_fd, struct cpuset *ret)
 {
@@ -174,6 +187,8 @@ uint32_t watch_follow(struct watch *w, const struct plan *plan)
 	if (w->fd < 0)
 		return 0;
 	add_global(w);
+	for (uint8_t i = 0; i < UMWAIT_N; i++)
+		n += plan->has_umwait[i] ? add_umwait(w, i) : 0;
 	for (uint32_t cpu = 0; cpu < MIN_OF(w->n_cpus, plan->n_cpus); cpu++) {
 		const struct plan_row *row = plan_row_of(plan, cpu);
 		uint32_t wanted = row ? row->disable_care : 0;
@@ -195,6 +210,7 @@ static void mark_all(struct watch *w)
 {
 	memcpy(w->dirty, w->watched, w->n_cpus * sizeof(*w->dirty));
 	w->global_dirty = w->global_watched;
+	w->umwait_dirty = w->umwait_watched;
 }
 
 static void mark(struct watch *w, const struct inotify_event *e)
@@ -218,6 +234,13 @@ static void mark(struct watch *w, const struct inotify_event *e)
 		w->global_watched = !(e->mask & IN_IGNORED);
 		return;
 	}
+	if (id & 1) {
+		bit = 1U << (id - KNOB_UMWAIT_ID) / 2;
+		w->umwait_dirty |= (uint8_t)bit;
+		if (e->mask & IN_IGNORED)
+			w->umwait_watched &= (uint8_t)~bit;
+		return;
+	}
 	knob_unpack(id, &cpu, &bit);
 	w->dirty[cpu] |= (uint16_t)(1U << bit);
 	if (e->mask & IN_IGNORED)
@@ -229,7 +252,7 @@ bool watch_pending(const struct watch *w)
 	for (uint32_t cpu = 0; cpu < w->n_cpus; cpu++)
 		if (w->dirty[cpu])
 			return true;
-	return w->global_dirty;
+	return w->global_dirty || w->umwait_dirty;
 }
 
 bool watch_collect(struct watch *w)
@@ -260,11 +283,18 @@ void watch_mark(struct watch *w, uint32_t cpu, uint16_t bits)
 		w->dirty[cpu] |= bits;
 }
 
+void watch_mark_umwait(struct watch *w, enum machine_umwait which)
+{
+	w->umwait_dirty |= (uint8_t)(w->umwait_watched & 1U << which);
+}
+
 void watch_forget(struct watch *w, const struct changes *c)
 {
 	for (uint32_t i = 0; i < c->n; i++) {
 		if (c->v[i].kind == KNOB_GLOBAL)
 			w->global_dirty = false;
+		else if (c->v[i].kind == KNOB_UMWAIT)
+			w->umwait_dirty &= (uint8_t) ~(1U << c->v[i].state);
 		else if (c->v[i].cpu < w->n_cpus)
 			w->dirty[c->v[i].cpu] &= (uint16_t) ~(1U << bit_of(&c->v[i]));
 	}
@@ -275,6 +305,14 @@ bool watch_take(struct watch *w, struct change *ret)
 	if (w->global_dirty) {
 		w->global_dirty = false;
 		*ret = (struct change){.kind = KNOB_GLOBAL};
+		return true;
+	}
+	if (w->umwait_dirty) {
+		*ret = (struct change){
+			.kind = KNOB_UMWAIT,
+			.state = w->umwait_dirty & 1U << UMWAIT_C02 ? UMWAIT_C02 : UMWAIT_MAX,
+		};
+		w->umwait_dirty &= (uint8_t) ~(1U << ret->state);
 		return true;
 	}
 	for (; w->next < w->n_cpus; w->next++) {

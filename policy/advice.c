@@ -456,6 +456,23 @@ static void advise_host(struct advisor *a)
 				arg.key, *arg.value ? "=" : "", arg.value, arg.effect);
 }
 
+/* What was asked of umwait_control on a host that has none, or that others have taken over. */
+static void advise_umwait(struct advisor *a)
+{
+	static const char *const keys[UMWAIT_N] = {"UmwaitC02", "UmwaitMaxTime"};
+	const bool asked[UMWAIT_N] = {
+		a->policy->umwait_c02 != UMWAIT_C02_KEEP,
+		a->policy->umwait_max_time != UMWAIT_KEEP,
+	};
+
+	for (unsigned i = 0; i < UMWAIT_N; i++)
+		if (asked[i] && !a->plan->has_umwait[i])
+			notes_add(&a->notes, DIAG_INFO, NULL, NOTES_HOST,
+				  "%s= has no effect: there is no cpu/umwait_control, which takes "
+				  "CPUs with UMWAIT; leave it out here",
+				  keys[i]);
+}
+
 static void advise_row(struct advisor *a, uint32_t index)
 {
 	const struct plan_row *row = &a->plan->rows[index];
@@ -494,6 +511,7 @@ int advice_give(const struct policy *policy, const struct machine *machine, cons
 	int r;
 
 	advise_host(&a);
+	advise_umwait(&a);
 	advise_lists(&a);
 	for (uint32_t i = 0; i < plan->n_rows; i++)
 		advise_row(&a, i);

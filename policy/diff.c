@@ -12,12 +12,20 @@ struct walk {
 	uint32_t tighten_at, loosen_at; /* where the next one of each kind goes */
 };
 
+bool knob_is_of_cpu(enum knob_kind kind)
+{
+	return kind == KNOB_QOS || kind == KNOB_DISABLE;
+}
+
 bool change_loosens(const struct change *c)
 {
 	switch ((enum knob_kind)c->kind) {
 	case KNOB_QOS:
 	case KNOB_GLOBAL:
 		return c->to > c->from;
+	case KNOB_UMWAIT:
+		/* No limit of time is written as 0. */
+		return c->state == UMWAIT_MAX ? c->to - 1 > c->from - 1 : c->to > c->from;
 	case KNOB_DISABLE:
 		break;
 	}
@@ -70,6 +78,23 @@ static void walk_states(struct walk *w, uint32_t cpu, const struct plan_row *row
 				});
 }
 
+static void walk_umwait(struct walk *w)
+{
+	for (uint8_t i = 0; i < UMWAIT_N; i++) {
+		const struct machine_knob *k = &w->have->umwait[i];
+		uint64_t to = w->want && w->want->umwait[i] != UMWAIT_KEEP ? w->want->umwait[i]
+									   : k->prior;
+
+		if (k->present && (to != k->now || k->cut))
+			emit(w, &(struct change){
+					.kind = KNOB_UMWAIT,
+					.state = i,
+					.from = k->now,
+					.to = to,
+				});
+	}
+}
+
 static void walk_all(struct walk *w, uint64_t have_global_ns)
 {
 	uint64_t want_global_ns = w->want ? w->want->global_ns : LATENCY_NONE;
@@ -80,6 +105,7 @@ static void walk_all(struct walk *w, uint64_t have_global_ns)
 				.from = have_global_ns,
 				.to = want_global_ns,
 			});
+	walk_umwait(w);
 	for (uint32_t cpu = 0; cpu < w->have->n_cpus; cpu++) {
 		const struct plan_row *row = w->want ? plan_row_of(w->want, cpu) : NULL;
 

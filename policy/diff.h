@@ -13,6 +13,7 @@ enum knob_kind {
 	KNOB_QOS, /* cpuN/power/pm_qos_resume_latency_us, ns; LATENCY_NONE */
 	KNOB_DISABLE, /* cpuN/cpuidle/stateS/disable, 0 or 1 */
 	KNOB_GLOBAL, /* our request on /dev/cpu_dma_latency, ns; LATENCY_NONE: not held */
+	KNOB_UMWAIT, /* a file of cpu/umwait_control, as it is written; state: enum machine_umwait */
 };
 
 struct change {
@@ -39,5 +40,8 @@ void changes_done(struct changes *c);
 
 /* Does this write allow deeper sleep than before? */
 bool change_loosens(const struct change *c);
+
+/* Does such a knob belong to one CPU, or to the host? */
+bool knob_is_of_cpu(enum knob_kind kind);
 
 #endif

@@ -405,16 +405,29 @@ static void pile_demotion(struct pile *p)
 	put(p, "hardware");
 }
 
+/* What a file of umwait_control holds once the plan stands. */
+static uint64_t umwait_stands(const struct pile *p, enum machine_umwait which)
+{
+	return p->plan->umwait[which] != UMWAIT_KEEP ? p->plan->umwait[which]
+						     : p->machine->umwait[which].now;
+}
+
 static void pile_umwait(struct pile *p)
 {
 	if (!p->from->waitpkg)
 		return;
 	buf_puts(&p->buf, "UMWAIT is there");
-	if (p->machine->umwait_c02 >= 0)
-		buf_printf(&p->buf, "; C0.2 %s", p->machine->umwait_c02 ? "allowed" : "forbidden");
-	if (p->machine->umwait_max_time)
-		buf_printf(&p->buf, ", at most %" PRIu64 " TSC cycles at a time",
-			   p->machine->umwait_max_time);
+	if (p->plan->has_umwait[UMWAIT_C02])
+		buf_printf(&p->buf, "; C0.2 %s%s",
+			   umwait_stands(p, UMWAIT_C02) ? "allowed"
+							: "forbidden, C0.1 in its place",
+			   p->plan->umwait[UMWAIT_C02] != UMWAIT_KEEP ? " by UmwaitC02=" : "");
+	if (p->plan->has_umwait[UMWAIT_MAX] && umwait_stands(p, UMWAIT_MAX))
+		buf_printf(&p->buf, "; at most %" PRIu64 " TSC cycles at a time",
+			   umwait_stands(p, UMWAIT_MAX));
+	if (p->plan->umwait[UMWAIT_MAX] != UMWAIT_KEEP)
+		buf_printf(&p->buf, "%s by UmwaitMaxTime=",
+			   p->plan->umwait[UMWAIT_MAX] ? "" : "; no limit of time");
 	put(p, "hardware");
 }
 

@@ -40,7 +40,6 @@ int machine_new(uint32_t n_cpus, struct machine **ret)
 	m->global_ns = LATENCY_NONE;
 	m->global_others_ns = LATENCY_NONE;
 	m->c1_demotion = -1;
-	m->umwait_c02 = -1;
 	*ret = TAKE_PTR(m);
 	return 0;
 }

@@ -97,6 +97,26 @@ struct machine_haltpoll {
 	bool allow_shrink;
 };
 
+/*
+ * The files of cpu/umwait_control, for the whole host (IA32_UMWAIT_CONTROL): what a UMWAIT may do, in user space
+ * as in the kernel. There on CPUs with WAITPKG (arch/x86/kernel/cpu/umwait.c).
+ */
+enum machine_umwait {
+	UMWAIT_C02, /* enable_c02: 0 turns each C0.2 into C0.1 */
+	UMWAIT_MAX, /* max_time: the longest wait, in TSC cycles, a multiple of 4; 0: no limit */
+	UMWAIT_N,
+};
+#define UMWAIT_MAX_TICKS UINT32_C(0xfffffffc)
+
+struct machine_knob {
+	bool present; /* the file is there and could be read */
+	bool left; /* to others after a foreign write, as machine_cpu.left */
+	bool cut; /* empty when read, as machine_cpu.cut */
+	uint64_t now; /* as it stands */
+	uint64_t prior; /* what others had put there */
+	uint64_t ours; /* where left: what was written over */
+};
+
 struct machine {
 	uint32_t n_cpus; /* rows in cpus; CPU numbers are below this */
 	struct machine_cpu *cpus;
@@ -120,8 +140,7 @@ struct machine {
 	bool arat; /* the local timer runs in every state */
 	enum machine_virt virt;
 	int8_t c1_demotion; /* cpuidle/intel_c1_demotion: 0, 1, or -1 where the kernel has none */
-	int8_t umwait_c02; /* umwait_control/enable_c02: 0, 1, -1 */
-	uint64_t umwait_max_time; /* umwait_control/max_time in TSC cycles, 0: no limit */
+	struct machine_knob umwait[UMWAIT_N];
 	struct machine_haltpoll haltpoll;
 	struct machine_module module;
 };

@@ -278,6 +278,22 @@ void modes_module(const struct machine *machine, struct plan_row *row)
 	keep_off(machine, row);
 }
 
+void modes_umwait(const struct policy *policy, const struct machine *m, struct plan *plan)
+{
+	const uint64_t want[UMWAIT_N] = {
+		[UMWAIT_C02] = policy->umwait_c02 == UMWAIT_C02_KEEP
+				       ? UMWAIT_KEEP
+				       : policy->umwait_c02 == UMWAIT_C02_ON,
+		[UMWAIT_MAX] = policy->umwait_max_time,
+	};
+
+	for (unsigned i = 0; i < UMWAIT_N; i++) {
+		plan->has_umwait[i] = m->umwait[i].present;
+		plan->umwait[i] =
+			m->umwait[i].present && !m->umwait[i].left ? want[i] : UMWAIT_KEEP;
+	}
+}
+
 bool modes_want_driver(const struct plan_row *row)
 {
 	return row->policy_limit_ns != LATENCY_NONE ||

@@ -18,6 +18,9 @@ void modes_decide(const struct machine *machine, const struct settings *settings
  */
 void modes_module(const struct machine *machine, struct plan_row *row);
 
+/* What of umwait_control the policy wants: for the host, and not where a file is left to others. */
+void modes_umwait(const struct policy *policy, const struct machine *m, struct plan *plan);
+
 /* Does a row ask for something that takes an idle driver? */
 bool modes_want_driver(const struct plan_row *row);
 

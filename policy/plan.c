@@ -568,6 +568,8 @@ int plan_resolve(const struct policy *policy, const struct machine *machine,
 	if (r >= 0)
 		r = held_make(holds, machine->n_cpus, &rs.held);
 	if (r >= 0)
+		modes_umwait(policy, machine, rs.plan);
+	if (r >= 0)
 		r = rank_groups(&rs);
 	if (r >= 0)
 		r = make_rows(&rs);

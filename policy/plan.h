@@ -158,6 +158,8 @@ struct plan {
 	bool sets_global; /* our limit is held on /dev/cpu_dma_latency */
 	uint64_t global_ns;
 	bool own_driver; /* the module's own driver is needed: the kernel has none */
+	bool has_umwait[UMWAIT_N]; /* the host has that file */
+	uint64_t umwait[UMWAIT_N]; /* what it shall hold, UMWAIT_KEEP: what others put there */
 };
 
 #define PLAN_NO_ROW UINT16_MAX

@@ -86,6 +86,28 @@ static int assign_haltpoll(const struct schema_row *row, uint64_t *field,
 	return 0;
 }
 
+/* The kernel keeps bits 31:2 of the register and refuses a value with others (umwait.c, max_time_store()). */
+static int assign_ticks(const struct schema_row *row, uint64_t *field,
+			const struct text_assignment *a, struct diag_list *diags)
+{
+	uint64_t ticks;
+	int r;
+
+	if (streq(a->value, "keep")) {
+		*field = UMWAIT_KEEP;
+		return 0;
+	}
+	r = units_parse_u64(a->value, row->min, row->max, &ticks);
+	if (r < 0)
+		return refuse(row, a, diags,
+			      r == -ERANGE ? "is more than the register holds, 4294967292"
+					   : "is no number of cycles");
+	if (ticks % 4)
+		return refuse(row, a, diags, "is no multiple of 4, and the kernel takes no other");
+	*field = ticks;
+	return 0;
+}
+
 static int assign_int(const struct schema_row *row, int32_t *field, const struct text_assignment *a,
 		      struct diag_list *diags)
 {
@@ -267,6 +289,8 @@ static int assign_value(const struct schema_row *row, void *field, const struct 
 		return assign_latency(row, field, a, diags);
 	case TYPE_HALTPOLL:
 		return assign_haltpoll(row, field, a, diags);
+	case TYPE_TICKS:
+		return assign_ticks(row, field, a, diags);
 	case TYPE_INT:
 		return assign_int(row, field, a, diags);
 	case TYPE_CHOICE:
@@ -313,6 +337,7 @@ static int assign_default(const struct schema_row *row, void *field)
 		return 0;
 	case TYPE_LATENCY:
 	case TYPE_HALTPOLL:
+	case TYPE_TICKS:
 	case TYPE_INT:
 	case TYPE_CHOICE:
 		return assign_value(row, field, &a, NULL);

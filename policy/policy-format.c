@@ -44,6 +44,14 @@ static void add_latency(struct buf *b, const struct schema_row *row, uint64_t ns
 		add_string(b, row->key, units_format_latency(ns, text, sizeof(text)));
 }
 
+static void add_ticks(struct buf *b, const struct schema_row *row, uint64_t ticks)
+{
+	if (ticks == UMWAIT_KEEP)
+		add_string(b, row->key, "keep");
+	else
+		buf_printf(b, "%s=%" PRIu64 "\n", row->key, ticks);
+}
+
 static void add_choice(struct buf *b, const struct schema_row *row, unsigned i)
 {
 	char text[32];
@@ -69,6 +77,9 @@ static void add_row(struct buf *b, const struct schema_row *row, const void *obj
 	case TYPE_LATENCY:
 	case TYPE_HALTPOLL:
 		add_latency(b, row, *(const uint64_t *)field);
+		break;
+	case TYPE_TICKS:
+		add_ticks(b, row, *(const uint64_t *)field);
 		break;
 	case TYPE_INT:
 		buf_printf(b, "%s=%" PRId32 "\n", row->key, *(const int32_t *)field);
@@ -181,9 +192,10 @@ static bool has_workload(const struct policy *p, const struct workload *wanted)
 bool policy_equal(const struct policy *a, const struct policy *b)
 {
 	if (!streq(a->default_profile_name, b->default_profile_name) ||
-	    a->on_foreign_write != b->on_foreign_write ||
-	    a->global_limit_ns != b->global_limit_ns || a->n_profiles != b->n_profiles ||
-	    a->n_groups != b->n_groups || a->n_workloads != b->n_workloads)
+	    a->on_foreign_write != b->on_foreign_write || a->umwait_c02 != b->umwait_c02 ||
+	    a->umwait_max_time != b->umwait_max_time || a->global_limit_ns != b->global_limit_ns ||
+	    a->n_profiles != b->n_profiles || a->n_groups != b->n_groups ||
+	    a->n_workloads != b->n_workloads)
 		return false;
 	for (uint32_t i = 0; i < a->n_profiles; i++) {
 		if (!has_profile(b, &a->profiles[i]))

@@ -24,6 +24,10 @@ enum c1_interrupts { C1_NATIVE, C1_WINDOW, C1_STI_MWAIT, C1_AUTO };
 enum broadcast_mode { BROADCAST_AUTO, BROADCAST_AVOID, BROADCAST_OFF };
 enum ioport_mode { IOPORT_NATIVE, IOPORT_DIRECT, IOPORT_AUTO };
 enum foreign_write { FOREIGN_YIELD, FOREIGN_REASSERT, FOREIGN_ALERT };
+enum umwait_c02 { UMWAIT_C02_KEEP, UMWAIT_C02_ON, UMWAIT_C02_OFF };
+
+/* UmwaitMaxTime=keep: what stands in max_time is nobody's business of ours. */
+#define UMWAIT_KEEP UINT64_MAX
 
 /* HaltPoll= : HALTPOLL_OFF, HALTPOLL_AUTO or a ceiling in ns. */
 #define HALTPOLL_OFF  UINT64_C(0)
@@ -112,6 +116,8 @@ struct policy {
 	uint32_t default_profile; /* index, filled by policy_finish() */
 	uint8_t on_foreign_write; /* [Daemon] OnForeignWrite=, enum foreign_write */
 	uint64_t global_limit_ns; /* [Daemon] GlobalLatencyLimit=: held on /dev/cpu_dma_latency */
+	uint8_t umwait_c02; /* [Daemon] UmwaitC02=, enum umwait_c02 */
+	uint64_t umwait_max_time; /* [Daemon] UmwaitMaxTime=, TSC cycles; UMWAIT_KEEP */
 
 	struct profile *profiles;
 	uint32_t n_profiles;

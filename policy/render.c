@@ -171,6 +171,10 @@ static void put_knob(struct render *r, const struct machine *m, const struct cha
 		if (table && c->state < table->n)
 			buf_printf(&r->buf, " (%s)", table->states[c->state].name);
 		break;
+	case KNOB_UMWAIT:
+		buf_puts(&r->buf, c->state == UMWAIT_C02 ? "umwait_control/enable_c02"
+							 : "umwait_control/max_time");
+		break;
 	}
 }
 
@@ -178,8 +182,8 @@ static void put_values(struct render *r, const struct change *c)
 {
 	char from[LATENCY_TEXT_MAX], to[LATENCY_TEXT_MAX];
 
-	if (c->kind == KNOB_DISABLE)
-		buf_printf(&r->buf, ": %u -> %u\n", (unsigned)c->from, (unsigned)c->to);
+	if (c->kind == KNOB_DISABLE || c->kind == KNOB_UMWAIT)
+		buf_printf(&r->buf, ": %" PRIu64 " -> %" PRIu64 "\n", c->from, c->to);
 	else
 		buf_printf(&r->buf, ": %s -> %s\n", latency(c->from, from), latency(c->to, to));
 }
@@ -196,7 +200,7 @@ static void put_group(struct render *r, const struct machine *m, const struct ch
 			done[i] = true;
 			cpuset_add(cpus, c->v[i].cpu);
 		}
-	if (c->v[at].kind != KNOB_GLOBAL) {
+	if (knob_is_of_cpu(c->v[at].kind)) {
 		list = cpuset_to_string(cpus);
 		if (!list) {
 			r->buf.failed = true;

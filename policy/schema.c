@@ -53,6 +53,29 @@ const struct schema_row schema_rows[] = {
 		.values = LATENCY_VALUES,
 	},
 	{
+		.section = SECTION_DAEMON,
+		.key = "UmwaitC02",
+		.type = TYPE_CHOICE,
+		.def = "keep",
+		.choices = "keep|on|off",
+		.offset = IN_POLICY(umwait_c02),
+		.help = "Whether UMWAIT may use C0.2, for the whole host: cpu/umwait_control/enable_c02.",
+		.values =
+			"keep (as the host has it), on, or off (each C0.2 becomes C0.1, programs' "
+			"own included)",
+	},
+	{
+		.section = SECTION_DAEMON,
+		.key = "UmwaitMaxTime",
+		.type = TYPE_TICKS,
+		.def = "keep",
+		.max = UMWAIT_MAX_TICKS,
+		.offset = IN_POLICY(umwait_max_time),
+		.help = "Longest UMWAIT, for the whole host: cpu/umwait_control/max_time.",
+		.values =
+			"keep (as the host has it), or TSC cycles: a multiple of 4, 0 for no limit",
+	},
+	{
 		.section = SECTION_PROFILE,
 		.key = "Description",
 		.type = TYPE_TEXT,

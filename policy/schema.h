@@ -15,6 +15,7 @@ enum schema_type {
 	TYPE_TEXT, /* free text */
 	TYPE_LATENCY, /* units_parse_latency() */
 	TYPE_HALTPOLL, /* off | auto | a latency in bounds */
+	TYPE_TICKS, /* keep, or TSC cycles as umwait_control/max_time takes them */
 	TYPE_INT,
 	TYPE_CHOICE, /* one of choices, stored as its index in an uint8_t */
 	TYPE_WORDS, /* blank- or comma-separated, appends, empty resets */

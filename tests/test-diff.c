@@ -124,6 +124,74 @@ START_TEST(undo_brings_back_what_others_had)
 }
 END_TEST
 
+static struct machine *umwait_host(void)
+{
+	struct machine *m = host();
+
+	m->umwait[UMWAIT_C02] = (struct machine_knob){.present = true, .now = 1, .prior = 1};
+	m->umwait[UMWAIT_MAX] =
+		(struct machine_knob){.present = true, .now = 100000, .prior = 100000};
+	return m;
+}
+
+/* No limit of time is written as 0, and is the longest. */
+START_TEST(umwait_is_set_and_given_back)
+{
+	static const struct {
+		const char *keys;
+		uint64_t c02, max;
+		uint32_t writes;
+	} steps[] = {
+		{"UmwaitC02=keep\nUmwaitMaxTime=keep\n", 1, 100000, 0},
+		{"UmwaitC02=off\nUmwaitMaxTime=0\n", 0, 0, 2},
+		{"UmwaitC02=off\nUmwaitMaxTime=200000\n", 0, 200000, 1},
+		{"UmwaitC02=on\nUmwaitMaxTime=4\n", 1, 4, 2},
+		{"", 1, 100000, 1},
+		{"UmwaitC02=on\nUmwaitMaxTime=100000\n", 1, 100000, 0},
+		{"UmwaitC02=off\nUmwaitMaxTime=0\n", 0, 0, 2},
+	};
+	struct changes c = {0};
+	uint32_t writes;
+	char policy[128];
+
+	s.machine = umwait_host();
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		snprintf(policy, sizeof(policy), "[Daemon]\n%s", steps[i].keys);
+		go(policy, &writes);
+		ck_assert_uint_eq(writes, steps[i].writes);
+		ck_assert_uint_eq(s.machine->umwait[UMWAIT_C02].now, steps[i].c02);
+		ck_assert_uint_eq(s.machine->umwait[UMWAIT_MAX].now, steps[i].max);
+	}
+	ck_assert_int_eq(diff_undo(s.machine, global_ns, &c), 0);
+	ck_assert_uint_eq(c.n, 2);
+	scene_apply(s.machine, &c, &global_ns);
+	changes_done(&c);
+	ck_assert_uint_eq(s.machine->umwait[UMWAIT_C02].now, 1);
+	ck_assert_uint_eq(s.machine->umwait[UMWAIT_MAX].now, 100000);
+}
+END_TEST
+
+START_TEST(umwait_left_to_others_is_not_written)
+{
+	uint32_t writes;
+
+	s.machine = umwait_host();
+	s.machine->umwait[UMWAIT_MAX].left = true;
+	go("[Daemon]\nUmwaitC02=off\nUmwaitMaxTime=0\n", &writes);
+	ck_assert_uint_eq(writes, 1);
+	ck_assert_uint_eq(s.machine->umwait[UMWAIT_MAX].now, 100000);
+}
+END_TEST
+
+START_TEST(umwait_without_its_file_is_told)
+{
+	scene_set(&s, host(), "[Daemon]\nUmwaitC02=on\nUmwaitMaxTime=0\n");
+	ck_assert(scene_says(&s, DIAG_INFO, "UmwaitC02= has no effect: there is no"));
+	ck_assert(scene_says(&s, DIAG_INFO, "UmwaitMaxTime= has no effect: there is no"));
+	ck_assert(s.plan->umwait[UMWAIT_C02] == UMWAIT_KEEP);
+}
+END_TEST
+
 START_TEST(policies_of_equal_effect_write_nothing)
 {
 	uint32_t writes;
@@ -203,6 +271,9 @@ int main(void)
 	tcase_add_checked_fixture(tc, NULL, close_scene);
 	tcase_add_test(tc, no_moment_is_looser_than_both_ends);
 	tcase_add_test(tc, undo_brings_back_what_others_had);
+	tcase_add_test(tc, umwait_is_set_and_given_back);
+	tcase_add_test(tc, umwait_left_to_others_is_not_written);
+	tcase_add_test(tc, umwait_without_its_file_is_told);
 	tcase_add_test(tc, policies_of_equal_effect_write_nothing);
 	tcase_add_test(tc, each_write_is_named);
 	tcase_add_test(tc, empty_files_are_written_whatever_they_should_hold);

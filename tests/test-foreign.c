@@ -111,6 +111,37 @@ START_TEST(relenting_ends_an_alert_but_not_a_yield)
 }
 END_TEST
 
+/* Ours is 0 over 100000: any other value is theirs, longer or shorter. */
+START_TEST(umwait_written_by_others)
+{
+	struct machine_knob *k = &machine.umwait[UMWAIT_MAX];
+	const enum foreign_verdict right[] = {
+		[FOREIGN_YIELD] = VERDICT_YIELDED,
+		[FOREIGN_REASSERT] = VERDICT_REASSERT,
+		[FOREIGN_ALERT] = VERDICT_ALERT,
+	};
+	const struct plan plan = {.n_cpus = 0};
+
+	for (enum foreign_write answer = FOREIGN_YIELD; answer <= FOREIGN_ALERT; answer++) {
+		*k = (struct machine_knob){.present = true, .now = 0, .prior = 100000};
+		ck_assert_int_eq(judge(answer, KNOB_UMWAIT, UMWAIT_MAX, 0, 0, 0), VERDICT_SAME);
+		ck_assert_int_eq(judge(answer, KNOB_UMWAIT, UMWAIT_MAX, 0, 8, 0), right[answer]);
+		ck_assert_uint_eq(k->now, 8);
+		ck_assert_uint_eq(k->prior, 8);
+		ck_assert_int_eq(k->left, answer != FOREIGN_REASSERT);
+		ck_assert_uint_eq(foreign_count_looser(&machine, &plan), k->left);
+		/* Who puts ours back ends an alarm. */
+		if (answer == FOREIGN_REASSERT)
+			continue;
+		ck_assert_int_eq(judge(answer, KNOB_UMWAIT, UMWAIT_MAX, 0, 0, 0), VERDICT_ADOPTED);
+		ck_assert_int_eq(k->left, answer == FOREIGN_YIELD);
+	}
+	k->left = true;
+	ck_assert_uint_eq(foreign_forget(&machine), 1);
+	ck_assert(!k->left);
+}
+END_TEST
+
 static enum foreign_verdict insist(uint64_t now_ns)
 {
 	cpus[0].qos_ns = LIMIT; /* as if put back */
@@ -159,6 +190,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, values_of_the_limit_file, 0, (int)ARRAY_SIZE(qos_cases));
+	tcase_add_test(tc, umwait_written_by_others);
 	tcase_add_test(tc, states_switched_by_others);
 	tcase_add_test(tc, relenting_ends_an_alert_but_not_a_yield);
 	tcase_add_test(tc, reasserting_has_an_end_and_a_new_beginning);

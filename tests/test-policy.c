@@ -283,6 +283,8 @@ START_TEST(test_equal)
 		{"[Daemon]\nDefaultProfile=x\n", false},
 		{"[Daemon]\nOnForeignWrite=yield\n", false},
 		{"[Daemon]\nGlobalLatencyLimit=1us\n", false},
+		{"[Daemon]\nUmwaitC02=off\n", false},
+		{"[Daemon]\nUmwaitMaxTime=0\n", false},
 	};
 	_made_ one = MAKE_GOOD(base);
 

@@ -396,8 +396,9 @@ START_TEST(features_and_switches)
 	read_host(root);
 	ck_assert(m->cpus[1].waitpkg && !m->arat);
 	ck_assert_int_eq(m->c1_demotion, 1);
-	ck_assert_int_eq(m->umwait_c02, 0);
-	ck_assert(m->umwait_max_time == 100000);
+	ck_assert(m->umwait[UMWAIT_C02].present && m->umwait[UMWAIT_C02].now == 0);
+	ck_assert(m->umwait[UMWAIT_MAX].present && m->umwait[UMWAIT_MAX].now == 100000);
+	ck_assert(m->umwait[UMWAIT_MAX].prior == 100000);
 	ck_assert_str_eq(m->governor, "teo");
 	ck_assert_uint_eq(m->family, 0);
 }

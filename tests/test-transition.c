@@ -86,6 +86,8 @@ static void put(struct world *w, const struct change *c, uint64_t value)
 		if (w->host)
 			w->host->global_ns = value;
 		break;
+	case KNOB_UMWAIT:
+		ck_abort();
 	}
 }
 
@@ -116,6 +118,8 @@ static int world_get(void *data, const struct change *c, uint64_t *ret)
 	case KNOB_GLOBAL:
 		*ret = w->global;
 		break;
+	case KNOB_UMWAIT:
+		ck_abort();
 	}
 	return 0;
 }

@@ -170,8 +170,9 @@ START_TEST(explain_prints_every_layer)
 	m->cpus[0].disabled = m->cpus[0].disabled_prior = 1U << 3 | 1U << 1;
 	m->cpus[0].waitpkg = true;
 	m->c1_demotion = 1;
-	m->umwait_c02 = 1;
-	m->umwait_max_time = 100000;
+	m->umwait[UMWAIT_C02] = (struct machine_knob){.present = true, .now = 1, .prior = 1};
+	m->umwait[UMWAIT_MAX] =
+		(struct machine_knob){.present = true, .now = 100000, .prior = 100000};
 	snprintf(m->governor, sizeof(m->governor), "ladder");
 	look(m,
 	     "[Daemon]\nGlobalLatencyLimit=95us\n[Profile a]\nLatencyLimit=20us\n[Profile b]\n"
@@ -202,7 +203,7 @@ START_TEST(explain_prints_every_layer)
 	ck_assert_ptr_nonnull(strstr(layer(0, "off by default"), "C3 stays off"));
 	ck_assert_ptr_nonnull(strstr(layer(0, "governor"), "ladder: stops before C1"));
 	ck_assert_ptr_nonnull(strstr(layer(0, "hardware"), "C1 demotion is on"));
-	has("UMWAIT is there; C0.2 allowed, at most 100000 TSC cycles at a time");
+	has("UMWAIT is there; C0.2 allowed; at most 100000 TSC cycles at a time");
 	ck_assert_str_eq(layer(0, "what remains"), "POLL, C1E; limit 20us");
 }
 END_TEST

@@ -21,7 +21,7 @@ _cpuidlectl_keys()
 		echo "Profile= Priority= LatencyLimit= C0= C0Depth= ZeroLatency= C1Interrupts= HaltPoll=" \
 			"Broadcast= IoPort= DisableStates= EnableStates= Base= Description="
 	else
-		echo "DefaultProfile= OnForeignWrite= GlobalLatencyLimit="
+		echo "DefaultProfile= OnForeignWrite= GlobalLatencyLimit= UmwaitC02= UmwaitMaxTime="
 	fi
 }
 

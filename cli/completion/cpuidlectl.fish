@@ -31,5 +31,5 @@ complete -c cpuidlectl -n "__fish_seen_subcommand_from check" -F
 complete -c cpuidlectl -n "__fish_seen_subcommand_from plan" -l changes -d "also the writes"
 complete -c cpuidlectl -n "__fish_seen_subcommand_from set" -l reset -d "drop all run-time settings"
 complete -c cpuidlectl -n "__fish_seen_subcommand_from explain" -a "all isolated nohz_full housekeeping"
-complete -c cpuidlectl -n "__fish_seen_subcommand_from set; and not __fish_contains_opt cpus" -a "DefaultProfile= OnForeignWrite= GlobalLatencyLimit="
+complete -c cpuidlectl -n "__fish_seen_subcommand_from set; and not __fish_contains_opt cpus" -a "DefaultProfile= OnForeignWrite= GlobalLatencyLimit= UmwaitC02= UmwaitMaxTime="
 complete -c cpuidlectl -n "__fish_seen_subcommand_from set; and __fish_contains_opt cpus" -a "Profile= Priority= LatencyLimit= C0= C0Depth= ZeroLatency= C1Interrupts= HaltPoll= Broadcast= IoPort= DisableStates= EnableStates= Base= Description="

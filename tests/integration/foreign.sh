@@ -148,6 +148,29 @@ while_dead()
 	stop && found "$(qos 4)" 0 && found "$(qos 5)" 2 && found "$(qos 6)" 70 && found "$(qos 3)" 100
 }
 
+umwait_file()
+{
+	echo "$T/tree/sys/devices/system/cpu/umwait_control/$1"
+}
+
+# The files of umwait_control: set, answered like any other, put back to what others want.
+umwait_answers()
+{
+	policy umwait '[Daemon]' 'DefaultProfile=p' "OnForeignWrite=$1" 'UmwaitMaxTime=0' 'UmwaitC02=off' '[Profile p]'
+	tree dnv0
+	umwait
+	start --root "$T/tree" --policy "$T/umwait.conf" || { cat "$T/log"; return 1; }
+	logged 'umwait_control/max_time 100000 -> 0' && logged 'umwait_control/enable_c02 1 -> 0' || return 1
+	found "$(umwait_file max_time)" 0 && found "$(umwait_file enable_c02)" 0 || return 1
+	echo 5000 >"$(umwait_file max_time)"
+	if [ "$1" = reassert ]; then
+		await 'umwait_control/max_time 5000 -> 0' && found "$(umwait_file max_time)" 0 || return 1
+	else
+		await 'somebody set umwait_control/max_time from 0 to 5000; looser' && found "$(umwait_file max_time)" 5000 || return 1
+	fi
+	stop && found "$(umwait_file max_time)" 5000 && found "$(umwait_file enable_c02)" 1
+}
+
 # The file replaced by another of its name, as an editor does: still watched.
 replaced()
 {
@@ -226,6 +249,8 @@ host_without_capabilities()
 check "B3-17: looser value, reassert" looser_reassert
 check "looser value, yield" looser_yield
 check "B3-25: looser value, alert" looser_alert
+check "umwait_control: theirs, ours again" umwait_answers reassert
+check "umwait_control: theirs stays" umwait_answers yield
 for answer in yield reassert alert; do
 	check "stricter value is kept, $answer" stricter_is_kept $answer
 	check "others let go, $answer" others_let_go $answer

@@ -5,8 +5,8 @@ set -u
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
-policy a '[Daemon]' 'DefaultProfile=a' 'GlobalLatencyLimit=50us' '[Profile a]' 'LatencyLimit=20us' 'DisableStates=C1E'
-policy b '[Daemon]' 'DefaultProfile=b' 'GlobalLatencyLimit=30us' '[Profile b]' 'LatencyLimit=none' 'EnableStates=C1' 'DisableStates=C6'
+policy a '[Daemon]' 'DefaultProfile=a' 'GlobalLatencyLimit=50us' 'UmwaitC02=off' 'UmwaitMaxTime=0' '[Profile a]' 'LatencyLimit=20us' 'DisableStates=C1E'
+policy b '[Daemon]' 'DefaultProfile=b' 'GlobalLatencyLimit=30us' 'UmwaitMaxTime=400' '[Profile b]' 'LatencyLimit=none' 'EnableStates=C1' 'DisableStates=C6'
 policy bad '[Daemon]' 'DefaultProfile=nobody'
 
 # killed CALL N ARGS...: runs the daemon until it enters its Nth CALL, and kills it there. False when there was no Nth.
@@ -59,6 +59,7 @@ walk()
 fresh()
 {
 	tree dnv0 3
+	umwait
 	state >"$T/before"
 }
 

@@ -44,6 +44,15 @@ limits()
 	[ ! -e "${cpu}3" ] || echo 100 >"${cpu}3/$file"
 }
 
+# umwait: gives the tree the files of a CPU with UMWAIT
+umwait()
+{
+	local dir=$T/tree/sys/devices/system/cpu/umwait_control
+	mkdir -p "$dir"
+	echo 1 >"$dir/enable_c02"
+	echo 100000 >"$dir/max_time"
+}
+
 qos()
 {
 	echo "$T/tree/sys/devices/system/cpu/cpu$1/power/pm_qos_resume_latency_us"
@@ -52,7 +61,7 @@ qos()
 # What a tree holds, run-time files apart.
 state()
 {
-	(cd "${1:-$T/tree}" && find sys dev -type f \( -name pm_qos_resume_latency_us -o -name disable -o -name cpu_dma_latency \) |
+	(cd "${1:-$T/tree}" && find sys dev -type f \( -name pm_qos_resume_latency_us -o -name disable -o -name cpu_dma_latency -o -path '*/umwait_control/*' \) |
 		sort | xargs md5sum)
 }
 
