@@ -65,6 +65,7 @@ struct machine_cpu {
 	uint16_t disabled_prior; /* what others had set there */
 	uint16_t
 		left; /* files left to others after a foreign write (OnForeignWrite=): the plan sets none */
+	uint16_t vetoed; /* bit i: the residency guard wants stateI off, where a profile has it */
 	uint16_t cut; /* files empty when read, which the kernel never shows: a write cut short */
 	uint16_t table;
 	uint16_t package, die, core, node, llc;

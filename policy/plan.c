@@ -24,8 +24,9 @@ struct row_key {
 	uint16_t left;
 	uint16_t table;
 	uint16_t held; /* set of profiles and modes */
+	uint16_t vetoed;
 	uint8_t flags; /* enum key_flag */
-	uint8_t zero[7];
+	uint8_t zero[5];
 };
 
 enum key_flag { KEY_ONLINE = 1 << 0, KEY_HAS_QOS = 1 << 1, KEY_WAITPKG = 1 << 2 };
@@ -204,15 +205,18 @@ static void decide_state(const struct resolver *rs, struct plan_row *row, uint32
 	uint64_t in_force = limit_in_force(rs, row), own = own_limit(rs, row);
 	bool could_be_on = reason == STATE_ON_NAMED || reason == STATE_ON_WITHIN_LIMIT;
 	uint16_t bit = (uint16_t)(1U << index);
+	bool vetoed = could_be_on && row->guarded && row->vetoed & ~row->left & bit;
 
-	if (!(row->left & bit) && (reason == STATE_OFF_BY_POLICY || state->default_off ||
+	if (!(row->left & bit) && (reason == STATE_OFF_BY_POLICY || state->default_off || vetoed ||
 				   (!takes_limit(rs, row) && over_limit(own, index, state))))
 		row->disable_care |= bit;
 	if (row->disable_care & bit &&
-	    (!could_be_on || over_limit(row->policy_limit_ns, index, state)))
+	    (!could_be_on || vetoed || over_limit(row->policy_limit_ns, index, state)))
 		row->disable_mask |= bit;
 	if (could_be_on && over_limit(in_force, index, state))
 		reason = in_force == 0 ? STATE_OFF_ZERO_LIMIT : STATE_OFF_OVER_LIMIT;
+	else if (vetoed)
+		reason = STATE_OFF_BY_GUARD;
 	else if (reason == STATE_ON_WITHIN_LIMIT && in_force == LATENCY_NONE)
 		reason = STATE_ON_NO_LIMIT;
 	row->states[index] = (struct plan_state){
@@ -221,10 +225,7 @@ static void decide_state(const struct resolver *rs, struct plan_row *row, uint32
 	};
 }
 
-/*
- * State 0 is what is left when nothing else is; others may have disabled it, which counts while there is
- * another one and the limit is not zero (menu and teo then take the first enabled state).
- */
+/* State 0 is what is left when nothing else is. Others may have disabled it: menu, teo take the next then. */
 static void decide_first(const struct resolver *rs, struct plan_row *row,
 			 const struct idle_table *table)
 {
@@ -343,12 +344,15 @@ static int fill_row(struct resolver *rs, const struct row_key *key, struct plan_
 		.disabled_prior = key->disabled_prior,
 		.left = key->left,
 		.hold_limit_ns = key->hold_ns,
+		.vetoed = key->vetoed,
 		.cpu_others_ns = key->qos_prior_ns,
 		.global_others_ns = rs->machine->global_others_ns,
 	};
 	r = add_demands(rs, key, row);
 	if (r < 0)
 		return r;
+	row->guarded = row->table != MACHINE_NO_TABLE &&
+		       rs->policy->profiles[row->profile].resolved.residency_guard == GUARD_AUTO;
 	decide_demand_limit(rs, row);
 	decide_limit(rs, row);
 	decide_qos(rs, row);
@@ -443,6 +447,7 @@ static void make_key(const struct resolver *rs, uint32_t cpu, struct row_key *re
 	if (c->online) {
 		ret->table = c->table;
 		ret->disabled_prior = c->disabled_prior;
+		ret->vetoed = c->vetoed;
 	}
 	for (uint32_t i = 0; i < rs->n_ranked; i++)
 		if (cpuset_has(&rs->ranked[i].cpus, cpu))

@@ -24,6 +24,8 @@
  *    CPU's PM QoS file if it is stricter than both GlobalLatencyLimit= and what others put there, and
  *    through the states' disable files on a CPU without that file.
  *  - A file left to others (machine_cpu.left) is not ours: what stands there holds.
+ *  - What the residency guard vetoes (machine_cpu.vetoed) is off where the profile whose modes hold has
+ *    ResidencyGuard=auto.
  */
 enum limit_source {
 	LIMIT_NONE, /* nobody limits */
@@ -44,6 +46,7 @@ enum state_reason {
 	STATE_OFF_BY_POLICY, /* DisableStates= */
 	STATE_OFF_BY_DEFAULT, /* default_status=disabled, not named */
 	STATE_OFF_BY_OTHERS, /* disable was set before us */
+	STATE_OFF_BY_GUARD, /* ResidencyGuard=, for a while */
 };
 
 struct plan_state {
@@ -117,9 +120,11 @@ struct plan_module {
 struct plan_row {
 	uint16_t table; /* machine table, MACHINE_NO_TABLE; what the offline have is unknown */
 	bool online, has_qos, waitpkg;
+	bool guarded; /* ResidencyGuard= looks at it */
 	uint16_t
 		disabled_prior; /* bit i: others (or the kernel's default) had stateI/disable set */
 	uint16_t left; /* files left to others, as machine_cpu.left */
+	uint16_t vetoed; /* by the residency guard, as machine_cpu.vetoed */
 	uint32_t profile; /* index in policy: the one whose modes hold */
 	uint32_t demands, n_demands; /* slice of plan.demands */
 

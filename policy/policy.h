@@ -23,6 +23,7 @@ enum zero_latency { ZERO_LATENCY_POLL, ZERO_LATENCY_C0 };
 enum c1_interrupts { C1_NATIVE, C1_WINDOW, C1_STI_MWAIT, C1_AUTO };
 enum broadcast_mode { BROADCAST_AUTO, BROADCAST_AVOID, BROADCAST_OFF };
 enum ioport_mode { IOPORT_NATIVE, IOPORT_DIRECT, IOPORT_AUTO };
+enum guard_mode { GUARD_OFF, GUARD_AUTO };
 enum foreign_write { FOREIGN_YIELD, FOREIGN_REASSERT, FOREIGN_ALERT };
 enum umwait_c02 { UMWAIT_C02_KEEP, UMWAIT_C02_ON, UMWAIT_C02_OFF };
 
@@ -54,6 +55,7 @@ enum setting {
 	/* An empty value stood before the list: what Base= brings is dropped. */
 	SETTING_DISABLE_STATES_RESET = 1 << 10,
 	SETTING_ENABLE_STATES_RESET = 1 << 11,
+	SETTING_RESIDENCY_GUARD = 1 << 12,
 };
 
 /* The keys of a profile. "Was it given?" is a bit (schema_row.bit), never a magic value. */
@@ -67,6 +69,7 @@ struct settings {
 	uint8_t c1_interrupts; /* enum c1_interrupts */
 	uint8_t broadcast; /* enum broadcast_mode */
 	uint8_t ioport; /* enum ioport_mode */
+	uint8_t residency_guard; /* enum guard_mode */
 	struct words disable_states;
 	struct words enable_states;
 };

@@ -211,6 +211,17 @@ const struct schema_row schema_rows[] = {
 		.values = WORDS_VALUES,
 	},
 	{
+		.section = SECTION_PROFILE,
+		.key = "ResidencyGuard",
+		.type = TYPE_CHOICE,
+		.def = "off",
+		.choices = "off|auto",
+		.offset = IN_SETTINGS(residency_guard),
+		.bit = SETTING_RESIDENCY_GUARD,
+		.help = "Whether a deep state that is entered far too early far too often is taken away for a while.",
+		.values = "off or auto (looks at the kernel's counters once a second)",
+	},
+	{
 		.section = SECTION_GROUP,
 		.key = "CPUs",
 		.type = TYPE_SELECTOR,

@@ -173,6 +173,8 @@ static char *state_reason_text(struct maker *k, const struct plan_row *row, uint
 		return text(k, "DisableStates= of profile %s", disabling_profile(k, row, state));
 	case STATE_OFF_BY_DEFAULT:
 		return text(k, "off by default, not named by EnableStates=");
+	case STATE_OFF_BY_GUARD:
+		return text(k, "residency guard: entered too early too often");
 	case STATE_OFF_BY_OTHERS:
 		break;
 	}

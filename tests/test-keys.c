@@ -145,6 +145,9 @@ static const struct key_case cases[] = {
 	{PROFILE, "EnableStates", "C3", "EnableStates=C3", NULL},
 	{PROFILE, "EnableStates", "C 3", "EnableStates=C 3", NULL},
 	{PROFILE, "EnableStates", "*", NULL, "holds something that cannot be a state's name"},
+	{PROFILE, "ResidencyGuard", "off", "ResidencyGuard=off", NULL},
+	{PROFILE, "ResidencyGuard", "auto", "ResidencyGuard=auto", NULL},
+	{PROFILE, "ResidencyGuard", "on", NULL, "is no known value; write off or auto"},
 
 	{SECTION_GROUP, "CPUs", "0-3,8,10-14:2", "CPUs=0-3,8,10-14:2", NULL},
 	{SECTION_GROUP, "CPUs", "isolated & !node:1", "CPUs=isolated & !node:1", NULL},

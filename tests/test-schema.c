@@ -242,7 +242,7 @@ START_TEST(test_uncommented_conf)
 				  ~(SETTING_DISABLE_STATES_RESET | SETTING_ENABLE_STATES_RESET),
 			  SETTING_LATENCY_LIMIT | SETTING_C0 | SETTING_C0_DEPTH |
 				  SETTING_ZERO_LATENCY | SETTING_C1_INTERRUPTS | SETTING_HALTPOLL |
-				  SETTING_BROADCAST | SETTING_IOPORT);
+				  SETTING_BROADCAST | SETTING_IOPORT | SETTING_RESIDENCY_GUARD);
 	ck_assert_uint_eq(profile->resolved.latency_limit_ns, LATENCY_NONE);
 	ck_assert_uint_eq(profile->resolved.c0, C0_OFF);
 	policy_free(p);

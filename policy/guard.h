@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef CPUIDLED_GUARD_H
+#define CPUIDLED_GUARD_H
+
+#include "counters.h"
+#include "plan.h"
+
+/*
+ * The residency guard: finds CPUs that are caught in a deep state which does not pay, and keeps that state off
+ * there for a while. The vicious circle it looks for: work alternates quickly with waiting, the deep state is
+ * entered almost always too early, and each time costs more than it saves; what delays the way out makes the idle
+ * time look longer than it is, so that the kernel's governor chooses the deep state again.
+ *
+ * Pure: counters come in by a function, time as a number, vetoes go out as bits. Who looks, and when, is the
+ * caller's; GUARD_LOOK_NS is what the numbers below are made for.
+ *
+ * A deep state is one of class core-off or package-off with a state on below it in which the CPU halts: that is
+ * the one entered instead, and the last state that is not POLL is never taken away.
+ *
+ * Caught is a state that, since the look before,
+ *  - was entered too early GUARD_EARLY_RATE times a second or more, and
+ *  - these times its exit latency are GUARD_WASTE_PERCENT of the time or more, and
+ *  - they are GUARD_EARLY_PERCENT of all its entries or more.
+ * Too early says the kernel's counter "above", or a refused entry. Where there is no "above", the mean time in the
+ * state speaks: if it is below a quarter of the target residency, then at least three in four entries were too
+ * early (Markov's inequality). That wants one more look.
+ *
+ * A veto lasts GUARD_VETO_NS, doubled with each one that follows within GUARD_FORGET_NS of the one before, up to
+ * GUARD_VETO_MAX_NS; each GUARD_FORGET_NS without one halves it again. It ends
+ *  - before its time, when the state entered instead says for half of that time that the work has calmed down:
+ *    fewer than GUARD_STILL_RATE entries a second, or longer ones than the target residency of what is off;
+ *  - at its time, unless the work goes on: then it is prolonged by the same time, up to GUARD_VETO_MAX_NS in
+ *    all. Then the state is tried again whatever happens.
+ * So each state of each CPU is taken away at most 17 times in any hour (tests/test-guard.c plays against it).
+ */
+#define GUARD_LOOK_NS	    NSEC_PER_SEC
+#define GUARD_EARLY_RATE    1000U
+#define GUARD_WASTE_PERCENT 10U
+#define GUARD_EARLY_PERCENT 75U
+#define GUARD_STILL_RATE    500U
+#define GUARD_VETO_NS	    (10 * NSEC_PER_SEC)
+#define GUARD_VETO_MAX_NS   (600 * NSEC_PER_SEC)
+#define GUARD_FORGET_NS	    (600 * NSEC_PER_SEC)
+
+/*
+ * A quiet machine is read less: after GUARD_QUIET_LOOKS looks in which no deep state was entered
+ * GUARD_QUIET_RATE times a second too early, each look reads one CPU in GUARD_SHARE. One that is over that rate,
+ * and all are read in the same look.
+ */
+#define GUARD_QUIET_RATE  100U
+#define GUARD_QUIET_LOOKS 8U
+#define GUARD_SHARE	  4U
+
+/* Counters that are only compared with when a state is hot are read again every so many looks. */
+#define GUARD_REFRESH 8U
+
+enum guard_event {
+	GUARD_NOTHING,
+	GUARD_CAUGHT, /* off from now on */
+	GUARD_CALMED, /* on again: the work has calmed down */
+	GUARD_TRIED, /* on again: its time is over */
+};
+
+/* What was seen of a state. */
+struct guard_sight {
+	uint64_t early; /* too early (all entries, where nobody counts those) ... */
+	uint64_t span_ns; /* ... in this time */
+	uint64_t early_rate; /* the same, a second */
+	uint32_t early_percent; /* of all entries, at least */
+	uint32_t
+		waste_percent; /* early entries times exit latency, of the time; over 100 the table exaggerates */
+};
+
+/* One deep state of one CPU. */
+struct guard_cell {
+	uint16_t cpu;
+	uint8_t state;
+	uint8_t instead; /* the state entered while this one is off */
+	bool off;
+	bool uncounted; /* no counter "above" */
+	bool known; /* there is a look to compare with */
+	uint8_t event; /* enum guard_event of the last look */
+	uint8_t level; /* length of the next veto: GUARD_VETO_NS << level */
+	uint8_t reads; /* since the others below were read */
+	uint32_t vetoes; /* since the guard looks at it */
+	uint32_t exit_ns, target_ns; /* of the state */
+
+	uint64_t early, early_at; /* the counter that is read in each look, and when */
+	uint64_t usage, time_us, rejected, base_at; /* the others */
+
+	uint64_t since; /* off, or on again, since; 0: never was off */
+	uint64_t until; /* off: look whether it may end */
+	uint64_t calm; /* off: calm since; 0: is not */
+	struct guard_sight seen; /* when it was caught */
+	uint64_t instead_rate; /* entries a second of the other one while off */
+};
+
+struct guard {
+	struct guard_cell *cells; /* by CPU and state */
+	uint32_t n;
+	uint64_t now; /* of the last look */
+	uint32_t looks, quiet; /* looks; those in a row that were quiet */
+	uint32_t n_events; /* of the last look */
+	uint32_t n_uncounted; /* cells without the counter "above" */
+	uint64_t vetoes,
+		avoided; /* since the start: vetoes; early entries that did not happen, if it had gone on */
+};
+
+/* Slots that counters of a guard with n cells use (struct counter). */
+#define GUARD_SLOTS(n) (2 * (n))
+
+/*
+ * Takes up the states of the CPUs whose row in plan is guarded, and forgets the rest with their vetoes; what is
+ * known of those that stay is kept. g is zero at first. -ENOMEM: nothing has changed.
+ */
+int guard_follow(struct guard *g, const struct plan *plan, const struct machine *machine);
+void guard_done(struct guard *g);
+
+/* One look at now (ns, any monotonic clock, not 0). Afterwards each cell's event tells what was decided. */
+void guard_look(struct guard *g, uint64_t now, counter_read read, void *data);
+
+/* The states that are to be off on a CPU, as bits. */
+uint16_t guard_vetoed(const struct guard *g, uint32_t cpu);
+
+/* How long a veto of the cell lasts as it stands, ns. */
+uint64_t guard_veto_ns(const struct guard_cell *c);
+
+/* How many cells are off. */
+uint32_t guard_count_off(const struct guard *g);
+
+#endif
