@@ -331,8 +331,10 @@ static void put_change(struct doc *d, json_t *item, const struct change *c)
 		(void)sysfs_qos_path(c->cpu, path, sizeof(path));
 		break;
 	case KNOB_DISABLE:
-		snprintf(knob, sizeof(knob), "state%u/disable", c->state);
-		(void)sysfs_disable_path(c->cpu, c->state, path, sizeof(path));
+		snprintf(knob, sizeof(knob), "state%u/disable",
+			 machine_file_of(c->own_row, c->state));
+		(void)sysfs_disable_path(c->cpu, machine_file_of(c->own_row, c->state), path,
+					 sizeof(path));
 		is_latency = false;
 		break;
 	case KNOB_GLOBAL:

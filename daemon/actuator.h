@@ -27,6 +27,8 @@ struct actuator_module {
 	int (*set)(void *data, const struct module_rows *want);
 	/* To what stood before the last change. */
 	int (*back)(void *data);
+	/* machine.own_row as the module has it by now; -1: it cannot say. NULL: it never changes. */
+	int (*own_row)(const void *data);
 	/* Its words about the last refusal. */
 	const char *(*text)(const void *data);
 	void *data;

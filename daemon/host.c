@@ -359,7 +359,7 @@ const char *host_knob_name(const struct change *c, char *buf, size_t size)
 		snprintf(buf, size, "pm_qos_resume_latency_us");
 		break;
 	case KNOB_DISABLE:
-		snprintf(buf, size, "state%u/disable", c->state);
+		snprintf(buf, size, "state%u/disable", machine_file_of(c->own_row, c->state));
 		break;
 	case KNOB_GLOBAL:
 		snprintf(buf, size, "cpu_dma_latency");
@@ -378,7 +378,7 @@ const char *host_knob_path(const struct change *c, char *buf, size_t size)
 	case KNOB_QOS:
 		return sysfs_qos_path(c->cpu, buf, size);
 	case KNOB_DISABLE:
-		return sysfs_disable_path(c->cpu, c->state, buf, size);
+		return sysfs_disable_path(c->cpu, machine_file_of(c->own_row, c->state), buf, size);
 	case KNOB_UMWAIT:
 		return sysfs_umwait_path(c->state, buf, size);
 	case KNOB_GLOBAL:

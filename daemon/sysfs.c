@@ -243,14 +243,28 @@ static void text_to_state(const struct attr_text t[ATTR_TABLE_N], uint32_t index
 	ret->default_off = streq(status, "disabled");
 }
 
+/*
+ * Is this the state that cpuidle_policy.ko puts in? With the module in the kernel: a driver of later days may
+ * have one of that name itself.
+ */
+static bool is_own(const struct reader *rd, const struct attr_text t[ATTR_TABLE_N])
+{
+	return t[ATTR_NAME].n > 3 && memcmp(t[ATTR_NAME].text, "C0.", 3) == 0 &&
+	       t[ATTR_DESC].n > 6 && memcmp(t[ATTR_DESC].text, "UMWAIT", 6) == 0 &&
+	       faccessat(rd->root, "sys/module/cpuidle_policy", F_OK, 0) == 0;
+}
+
 static int intern_last(struct reader *rd, uint32_t cpu)
 {
-	struct idle_table table = {.n = rd->n_last};
+	struct idle_table table = {.n = 0};
 	bool bad = false;
 	int r;
 
 	for (uint32_t s = 0; s < rd->n_last; s++)
-		text_to_state(rd->last[s], s, &table.states[s], &bad);
+		if (s == 0 || !is_own(rd, rd->last[s])) {
+			text_to_state(rd->last[s], table.n, &table.states[table.n], &bad);
+			table.n++;
+		}
 	if (bad) {
 		r = trouble_add(&rd->tables, rd->m->n_cpus, cpu, -EINVAL);
 		if (r < 0)
@@ -264,12 +278,26 @@ static int intern_last(struct reader *rd, uint32_t cpu)
 	return r;
 }
 
-static int read_disable(struct reader *rd, int dir, uint32_t cpu, uint32_t state)
+static void note_own(struct reader *rd, uint32_t cpu, uint32_t file, int dir)
+{
+	char buf[ATTR_TEXT_MAX];
+	bool bad = false;
+
+	if (!rd->m->own_row)
+		text_to_state(rd->last[file], file, &rd->m->own_state, &bad);
+	rd->m->own_row = (uint8_t)file;
+	rd->m->cpus[cpu].own_off =
+		readfile_at(dir, rd->paths[file][ATTR_DISABLE], buf, sizeof(buf)) > 0 &&
+		buf[0] != '0';
+}
+
+static int read_disable(struct reader *rd, int dir, uint32_t cpu, uint32_t file)
 {
 	struct machine_cpu *c = &rd->m->cpus[cpu];
 	char buf[ATTR_TEXT_MAX];
-	int n = readfile_at(dir, rd->paths[state][ATTR_DISABLE], buf, sizeof(buf));
-	uint16_t bit = (uint16_t)(1U << state);
+	int n = readfile_at(dir, rd->paths[file][ATTR_DISABLE], buf, sizeof(buf));
+	bool behind = rd->m->own_row && file > rd->m->own_row;
+	uint16_t bit = (uint16_t)(1U << (file - behind));
 
 	if (n < 0)
 		return trouble_add(&rd->disable, rd->m->n_cpus, cpu, n);
@@ -295,6 +323,10 @@ static int read_states(struct reader *rd, int dir, uint32_t cpu)
 			break;
 		for (unsigned a = ATTR_NAME + 1; a < ATTR_TABLE_N; a++)
 			changed |= reread(dir, rd->paths[s][a], &t[a]);
+		if (s > 0 && is_own(rd, t)) {
+			note_own(rd, cpu, s, dir);
+			continue;
+		}
 		r = read_disable(rd, dir, cpu, s);
 		if (r < 0)
 			return r;

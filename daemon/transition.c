@@ -83,6 +83,18 @@ static struct changes loosening(const struct changes *c)
 	return (struct changes){.v = c->v + c->n_tighten, .n = c->n - c->n_tighten};
 }
 
+/*
+ * The module's own state came or went: files of the states behind it have other names now, and none of them
+ * may be taken for its neighbour.
+ */
+static void renumber(const struct transition *t, const struct changes *c)
+{
+	int own_row = t->module.own_row ? t->module.own_row(t->module.data) : -1;
+
+	for (uint32_t i = 0; own_row >= 0 && i < c->n; i++)
+		c->v[i].own_row = (uint8_t)own_row;
+}
+
 /* Undoes the first n of c, and the module's part where ret says that it was done; in reverse order. */
 static void roll_back(const struct transition *t, const struct changes *c, uint32_t n,
 		      struct transition_result *ret)
@@ -91,8 +103,10 @@ static void roll_back(const struct transition *t, const struct changes *c, uint3
 
 	if (n > tighten.n)
 		ret->n_left += apply_rollback(&t->actuator, &loosen, n - tighten.n);
-	if (ret->module_changed)
+	if (ret->module_changed) {
 		ret->n_left += t->module.back(t->module.data) < 0;
+		renumber(t, c);
+	}
 	ret->module_changed = false;
 	ret->n_left += apply_rollback(&t->actuator, &tighten, MIN_OF(n, tighten.n));
 }
@@ -139,6 +153,8 @@ static int set_module(const struct transition *t, const struct changes *c,
 	int r = t->module.set && want ? t->module.set(t->module.data, want) : 0;
 
 	ret->module_changed = r > 0;
+	if (r > 0)
+		renumber(t, c);
 	if (r >= 0)
 		return 0;
 	ret->words = t->module.text(t->module.data);

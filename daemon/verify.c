@@ -25,6 +25,7 @@ struct bundle {
 struct collector {
 	struct bundle bundles[FINDINGS_MAX];
 	uint32_t n, n_differs, dropped, n_cpus;
+	uint8_t own_row;
 	int error;
 };
 
@@ -229,9 +230,9 @@ static const char *result_name(enum result result)
 	return "unsupported";
 }
 
-static int finish_one(const struct bundle *g, struct finding *f)
+static int finish_one(const struct bundle *g, uint8_t own_row, struct finding *f)
 {
-	struct change knob = {.kind = g->key.kind, .state = g->key.state};
+	struct change knob = {.kind = g->key.kind, .state = g->key.state, .own_row = own_row};
 	char name[40];
 
 	if (g->key.kind == KIND_MODE)
@@ -285,7 +286,7 @@ static int finish(struct collector *c, struct findings *ret)
 	if (!f.v)
 		return -ENOMEM;
 	for (f.n = 0; r == 0 && f.n < c->n; f.n++)
-		r = finish_one(&c->bundles[f.n], &f.v[f.n]);
+		r = finish_one(&c->bundles[f.n], c->own_row, &f.v[f.n]);
 	if (r < 0)
 		findings_done(&f);
 	else
@@ -302,6 +303,7 @@ int verify_make(const struct plan *plan, const struct machine *now, const struct
 	if (!c)
 		return -ENOMEM;
 	c->n_cpus = plan->n_cpus;
+	c->own_row = now->own_row;
 	for (uint32_t cpu = 0; cpu < MIN_OF(plan->n_cpus, now->n_cpus); cpu++) {
 		const struct plan_row *row = plan_row_of(plan, cpu);
 

@@ -32,9 +32,10 @@ static uint32_t bit_of(const struct change *c)
 	return c->kind == KNOB_QOS ? MACHINE_BIT_QOS : c->state;
 }
 
-static struct change knob(uint32_t cpu, uint32_t bit)
+static struct change knob(const struct watch *w, uint32_t cpu, uint32_t bit)
 {
 	return (struct change){
+		.own_row = w->own_row,
 		.cpu = (uint16_t)cpu,
 		.state = bit == MACHINE_BIT_QOS ? 0 : (uint8_t)bit,
 		.kind = bit == MACHINE_BIT_QOS ? KNOB_QOS : KNOB_DISABLE,
@@ -82,7 +83,7 @@ static uint32_t add(struct watch *w, const struct change *c, uint32_t id, uint32
 
 static uint32_t add_cpu(struct watch *w, uint32_t cpu, uint32_t bit)
 {
-	struct change c = knob(cpu, bit);
+	struct change c = knob(w, cpu, bit);
 	uint32_t mask = IN_MODIFY | IN_DELETE_SELF | IN_MOVE_SELF;
 
 	if (w->watched[cpu] >> bit & 1 || !add(w, &c, knob_pack(cpu, bit), mask))
@@ -180,12 +181,34 @@ void watch_done(struct watch *w)
 	*w = (struct watch){.fd = -1};
 }
 
+/* The states' files have other names now: those that are watched are gone, or of another state. */
+static void renumber(struct watch *w, uint8_t own_row)
+{
+	uint32_t cpu, bit;
+
+	for (uint32_t wd = 0; wd < w->n_knobs; wd++) {
+		uint32_t id = w->knob_of[wd];
+
+		if (id == KNOB_NONE || id & 1)
+			continue;
+		knob_unpack(id, &cpu, &bit);
+		if (bit == MACHINE_BIT_QOS)
+			continue;
+		(void)inotify_rm_watch(w->fd, (int)wd);
+		w->knob_of[wd] = KNOB_NONE;
+		w->watched[cpu] &= (uint16_t) ~(1U << bit);
+	}
+	w->own_row = own_row;
+}
+
 uint32_t watch_follow(struct watch *w, const struct plan *plan)
 {
 	uint32_t n = 0;
 
 	if (w->fd < 0)
 		return 0;
+	if (plan->own_row != w->own_row)
+		renumber(w, plan->own_row);
 	add_global(w);
 	for (uint8_t i = 0; i < UMWAIT_N; i++)
 		n += plan->has_umwait[i] ? add_umwait(w, i) : 0;
@@ -324,7 +347,7 @@ bool watch_take(struct watch *w, struct change *ret)
 		while (!(*dirty >> bit & 1))
 			bit++;
 		*dirty &= (uint16_t) ~(1U << bit);
-		*ret = knob(w->next, bit);
+		*ret = knob(w, w->next, bit);
 		return true;
 	}
 	w->next = 0;

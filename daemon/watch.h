@@ -18,6 +18,7 @@ struct watch {
 	uint32_t n_cpus;
 	uint32_t next; /* watch_take() goes on here */
 	bool global_watched, global_dirty;
+	uint8_t own_row; /* machine.own_row by which the states' files are named */
 	uint8_t umwait_watched, umwait_dirty; /* bits: enum machine_umwait */
 	uint32_t n_failed; /* files that could not be watched */
 	int error; /* why the first one could not: -ENOSPC is fs.inotify.max_user_watches */

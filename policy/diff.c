@@ -73,6 +73,7 @@ static void walk_states(struct walk *w, uint32_t cpu, const struct plan_row *row
 					.kind = KNOB_DISABLE,
 					.cpu = (uint16_t)cpu,
 					.state = (uint8_t)i,
+					.own_row = w->have->own_row,
 					.from = c->disabled >> i & 1,
 					.to = to >> i & 1,
 				});

@@ -21,6 +21,7 @@ struct change {
 	uint16_t cpu;
 	uint8_t state;
 	uint8_t kind; /* enum knob_kind */
+	uint8_t own_row; /* KNOB_DISABLE: machine.own_row, for the file's name */
 };
 
 struct changes {

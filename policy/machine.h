@@ -73,6 +73,7 @@ struct machine_cpu {
 	bool online;
 	bool has_qos; /* pm_qos_resume_latency_us exists and could be read */
 	bool waitpkg; /* UMWAIT on this CPU */
+	bool own_off; /* somebody disabled the state machine.own_row on it */
 };
 
 /*
@@ -124,6 +125,14 @@ struct machine {
 	struct idle_table *tables;
 	uint32_t n_tables;
 
+	/*
+	 * While somebody asks for it, cpuidle_policy.ko puts a state of its own (C0.1, C0.2) behind POLL, into
+	 * the driver's one table: stateN of all that follow counts one more then. It is in no table here, so
+	 * that a state's number means the same whether it is there or not; only names of files differ.
+	 */
+	uint8_t own_row; /* its N of stateN; 0: it is not there */
+	struct idle_state own_state; /* as it shows itself */
+
 	struct cpuset isolated; /* cpu/isolated: isolcpus= */
 	struct cpuset nohz_full; /* cpu/nohz_full */
 
@@ -159,6 +168,12 @@ int machine_intern_table(struct machine *m, const struct idle_table *t, uint16_t
 
 /* The table of a CPU, NULL where it has none. */
 const struct idle_table *machine_table(const struct machine *m, uint32_t cpu);
+
+/* N of a state's stateN in sysfs, where own_row says so one more than its number. */
+static inline uint32_t machine_file_of(uint8_t own_row, uint32_t state)
+{
+	return state + (own_row && state >= own_row);
+}
 
 /* Decides class and entry method of a state by name and desc ("MWAIT 0x20", "ACPI IOPORT 0x414"). */
 void machine_classify(struct idle_state *state);

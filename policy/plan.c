@@ -529,6 +529,7 @@ static int resolver_init(struct resolver *rs)
 	if (!rs->plan->row_of)
 		return -ENOMEM;
 	rs->plan->n_cpus = n;
+	rs->plan->own_row = rs->machine->own_row;
 	rs->plan->sets_global =
 		rs->machine->has_global && rs->policy->global_limit_ns != LATENCY_NONE;
 	rs->plan->global_ns =

@@ -163,6 +163,7 @@ struct plan {
 	bool sets_global; /* our limit is held on /dev/cpu_dma_latency */
 	uint64_t global_ns;
 	bool own_driver; /* the module's own driver is needed: the kernel has none */
+	uint8_t own_row; /* machine.own_row, as the states' files are named */
 	bool has_umwait[UMWAIT_N]; /* the host has that file */
 	uint64_t umwait[UMWAIT_N]; /* what it shall hold, UMWAIT_KEEP: what others put there */
 };

@@ -167,7 +167,8 @@ static void put_knob(struct render *r, const struct machine *m, const struct cha
 		buf_puts(&r->buf, "/dev/cpu_dma_latency");
 		break;
 	case KNOB_DISABLE:
-		buf_printf(&r->buf, "cpuidle/state%u/disable", c->state);
+		buf_printf(&r->buf, "cpuidle/state%u/disable",
+			   machine_file_of(c->own_row, c->state));
 		if (table && c->state < table->n)
 			buf_printf(&r->buf, " (%s)", table->states[c->state].name);
 		break;

@@ -84,13 +84,13 @@ static void fake_init(struct fake *f)
 
 /* Every kind of knob, in both directions. */
 static struct change list[] = {
-	{LATENCY_NONE, 20000, 1, 0, KNOB_QOS},
-	{LATENCY_NONE, 0, 3, 0, KNOB_QOS},
-	{0, 1, 4, 2, KNOB_DISABLE},
-	{0, 1, 4, 3, KNOB_DISABLE},
-	{LATENCY_NONE, 50000, 0, 0, KNOB_GLOBAL},
-	{5000, LATENCY_NONE, 2, 0, KNOB_QOS},
-	{5000, 7000, 4, 0, KNOB_QOS},
+	{LATENCY_NONE, 20000, 1, 0, KNOB_QOS, 0},
+	{LATENCY_NONE, 0, 3, 0, KNOB_QOS, 0},
+	{0, 1, 4, 2, KNOB_DISABLE, 0},
+	{0, 1, 4, 3, KNOB_DISABLE, 0},
+	{LATENCY_NONE, 50000, 0, 0, KNOB_GLOBAL, 0},
+	{5000, LATENCY_NONE, 2, 0, KNOB_QOS, 0},
+	{5000, 7000, 4, 0, KNOB_QOS, 0},
 };
 static const struct changes all = {.v = list, .n = ARRAY_SIZE(list), .n_tighten = 5};
 

@@ -55,14 +55,14 @@ static void save(const struct changes *c)
 }
 
 static struct change changes_v[] = {
-	{LATENCY_NONE, 20 * US, 0, 0, KNOB_QOS},
-	{LATENCY_NONE, 20 * US, 1, 0, KNOB_QOS},
-	{LATENCY_NONE, 20 * US, 2, 0, KNOB_QOS},
-	{5 * US, 0, 5, 0, KNOB_QOS},
-	{0, 1, 3, 2, KNOB_DISABLE},
-	{0, 1, 4, 2, KNOB_DISABLE},
-	{1, 0, 4, 3, KNOB_DISABLE},
-	{LATENCY_NONE, 10 * US, 0, 0, KNOB_GLOBAL},
+	{LATENCY_NONE, 20 * US, 0, 0, KNOB_QOS, 0},
+	{LATENCY_NONE, 20 * US, 1, 0, KNOB_QOS, 0},
+	{LATENCY_NONE, 20 * US, 2, 0, KNOB_QOS, 0},
+	{5 * US, 0, 5, 0, KNOB_QOS, 0},
+	{0, 1, 3, 2, KNOB_DISABLE, 0},
+	{0, 1, 4, 2, KNOB_DISABLE, 0},
+	{1, 0, 4, 3, KNOB_DISABLE, 0},
+	{LATENCY_NONE, 10 * US, 0, 0, KNOB_GLOBAL, 0},
 };
 static const struct changes changes = {.v = changes_v, .n = ARRAY_SIZE(changes_v)};
 
@@ -86,9 +86,9 @@ END_TEST
 
 START_TEST(record_of_a_switch_names_both_values)
 {
-	struct change v[] = {{20 * US, 50 * US, 1, 0, KNOB_QOS},
-			     {20 * US, LATENCY_NONE, 2, 0, KNOB_QOS},
-			     {1, 0, 3, 1, KNOB_DISABLE}};
+	struct change v[] = {{20 * US, 50 * US, 1, 0, KNOB_QOS, 0},
+			     {20 * US, LATENCY_NONE, 2, 0, KNOB_QOS, 0},
+			     {1, 0, 3, 1, KNOB_DISABLE, 0}};
 	const struct changes c = {.v = v, .n = ARRAY_SIZE(v)};
 
 	for (int i = 0; i < 4; i++)
@@ -148,8 +148,8 @@ END_TEST
 /* Of umwait_control: what the host had, what we wrote, what we are about to write. */
 START_TEST(record_of_umwait_control)
 {
-	struct change v[] = {{1, 0, 0, UMWAIT_C02, KNOB_UMWAIT},
-			     {0, 400, 0, UMWAIT_MAX, KNOB_UMWAIT}};
+	struct change v[] = {{1, 0, 0, UMWAIT_C02, KNOB_UMWAIT, 0},
+			     {0, 400, 0, UMWAIT_MAX, KNOB_UMWAIT, 0}};
 	const struct changes c = {.v = v, .n = ARRAY_SIZE(v)};
 	struct restore_record r;
 	uint32_t foreign;

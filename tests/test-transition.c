@@ -291,7 +291,7 @@ static void open_host(const char *name, uint64_t *seed)
 		.root_fd = root_fd,
 		.host = &host,
 		.actuator = {.ops = &world_ops, .data = &world},
-		.module = {world_keep, world_keep_back, world_words, &world},
+		.module = {world_keep, world_keep_back, NULL, world_words, &world},
 	};
 }
 
@@ -514,8 +514,8 @@ END_TEST
 /* The second write stands for somebody else's between our write and our reading back. */
 START_TEST(value_that_does_not_stick_is_found)
 {
-	struct change v[] = {{LATENCY_NONE, 19 * US, 0, 0, KNOB_QOS},
-			     {LATENCY_NONE, 7 * US, 0, 0, KNOB_QOS}};
+	struct change v[] = {{LATENCY_NONE, 19 * US, 0, 0, KNOB_QOS, 0},
+			     {LATENCY_NONE, 7 * US, 0, 0, KNOB_QOS, 0}};
 	const struct changes c = {.v = v, .n = 2, .n_tighten = 2};
 	struct transition_result result;
 	uint64_t seed = 11;
