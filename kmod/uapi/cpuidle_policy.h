@@ -30,8 +30,8 @@
  *	A request is taken whole or refused whole. Every refusal is a negative errno with extended
  *	ACK text, and with the offset of the offending attribute where there is one. Unknown
  *	attributes, unknown bits and values past the last known one are refused, never ignored: so
- *	an older module refuses what it does not know, loudly. When an attribute that does not repeat
- *	is given twice the last one counts.
+ *	an older module refuses what it does not know, loudly. When an attribute that does not
+ *	repeat is given twice the last one counts.
  *
  * CAPS_GET (do): what is here. Request: empty. Reply:
  *

@@ -58,6 +58,12 @@ source_line()
 	echo "deb [arch=amd64 signed-by=$keyring] $archive $1 main"
 }
 
+# The machine's proxies and certificates, for another apt's configuration.
+machine_apt_options()
+{
+	apt-config dump | { grep -E '^Acquire::(https?|Retries)' || true; }
+}
+
 # install_tools COMMAND=PACKAGE ...: installs those whose command is absent.
 install_tools()
 {
