@@ -10,6 +10,7 @@
 #include <linux/sched.h>
 #include <linux/sched/idle.h>
 #include <linux/thread_info.h>
+#include <linux/time.h>
 #include "enter.h"
 #include "x86.h"
 
@@ -17,6 +18,11 @@ DEFINE_PER_CPU_ALIGNED(struct enter_cpu, enter_cpu);
 DEFINE_STATIC_KEY_FALSE(enter_key_broadcast);
 
 enter_fn enter_lower[TABLE_STATES] __read_mostly;
+u32 enter_tsc_khz __read_mostly;
+
+/* POLL's own bounds for the time it takes, in every kernel we build on. */
+#define ENTER_POLL_MIN (10 * NSEC_PER_USEC)
+#define ENTER_POLL_MAX (TICK_NSEC / 16)
 
 /*
  * The CPU itself sets its veto bits, with the device it was just given: a remembered device may
@@ -80,6 +86,93 @@ static __always_inline int enter_sti_mwait(int index)
 	return index;
 }
 
+/*
+ * No wake-up may be lost: the monitor must be armed before need_resched() is looked at for the last
+ * time. Interrupts stay closed: UMWAIT ends with one that is pending, so none can come between the
+ * look and the wait and queue a timer that nobody sees. When only the limit of IA32_UMWAIT_CONTROL
+ * has ended it, it goes on: a governor that was shown a stream of such ends would learn that this
+ * CPU is never idle for long. Then the window: the handler runs first.
+ */
+static __always_inline void enter_umwait(struct enter_cpu *cpu, union table_row row, u32 depth,
+					 u64 end)
+{
+	if (!current_set_polling_and_test()) {
+		if (row.count)
+			WRITE_ONCE(cpu->c0_waits, cpu->c0_waits + 1);
+		x86_idle_clear_cpu_buffers();
+		for (;;) {
+			x86_umonitor(&current_thread_info()->flags);
+			if (need_resched())
+				break;
+			if (!x86_umwait(depth, end))
+				break;
+			WRITE_ONCE(cpu->c0_rearms, cpu->c0_rearms + 1);
+		}
+	}
+	x86_irq_window();
+	current_clr_polling();
+}
+
+/* UMWAIT's control word: 1 is C0.1, 0 is C0.2; the enums have them as 1 and 2. */
+static __always_inline u32 enter_depth(u32 value)
+{
+	return value & 1;
+}
+
+/*
+ * How long POLL may take, in TSC ticks: what the kernel's own POLL would, so that a wrong guess of
+ * the governor's is mended as soon. With no other state usable there is nothing to mend.
+ */
+static __always_inline u64 enter_poll_ticks(struct cpuidle_device *dev, struct cpuidle_driver *drv,
+					    struct enter_cpu *cpu)
+{
+	u64 ns = dev->poll_limit_ns;
+	bool other = ns;
+	int i;
+
+	if (likely(ns && ns == cpu->poll_ns))
+		return cpu->poll_ticks;
+	for (i = 1; !ns && i < drv->state_count && i < TABLE_STATES; i++) {
+		if (dev->states_usage[i].disable)
+			continue;
+		other = true;
+		if (drv->states[i].target_residency_ns >= ENTER_POLL_MIN)
+			ns = drv->states[i].target_residency_ns;
+	}
+	if (!ns || ns > ENTER_POLL_MAX)
+		ns = ENTER_POLL_MAX;
+	dev->poll_limit_ns = ns;
+	cpu->poll_ns = ns;
+	cpu->poll_ticks = other ? ns * enter_tsc_khz / USEC_PER_SEC : U64_MAX;
+	return cpu->poll_ticks;
+}
+
+static __always_inline int enter_poll(struct cpuidle_device *dev, struct cpuidle_driver *drv,
+				      struct enter_cpu *cpu, union table_row row, int index)
+{
+	u64 ticks = enter_poll_ticks(dev, drv, cpu), end = U64_MAX;
+
+	if (ticks != U64_MAX)
+		end = x86_tsc() + ticks;
+	dev->poll_time_limit = false;
+	enter_umwait(cpu, row, enter_depth(row.poll), end);
+	if (x86_tsc() >= end && !need_resched())
+		dev->poll_time_limit = true;
+	return index;
+}
+
+/* Chosen before this CPU knew that the state is not, or no more, for it: the governor chooses again. */
+__cpuidle int enter_c0(struct cpuidle_device *dev, struct cpuidle_driver *drv, int index)
+{
+	struct enter_cpu *cpu = raw_cpu_ptr(&enter_cpu);
+	union table_row row = { .w = READ_ONCE(cpu->row.w) };
+
+	if (!row.c0)
+		return -EBUSY;
+	enter_umwait(cpu, row, enter_depth(row.c0), U64_MAX);
+	return index;
+}
+
 static __cpuidle int enter_slow(struct cpuidle_device *dev, struct cpuidle_driver *drv, int index)
 {
 	struct enter_cpu *cpu = raw_cpu_ptr(&enter_cpu);
@@ -93,6 +186,12 @@ static __cpuidle int enter_slow(struct cpuidle_device *dev, struct cpuidle_drive
 		enter_count(drv, cpu, row, index);
 	if (row.sti_mwait & BIT(index))
 		return enter_sti_mwait(index);
+	if (row.poll && drv->states[index].flags & CPUIDLE_FLAG_POLLING)
+		return enter_poll(dev, drv, cpu, row, index);
+	if (row.c1 && index == row.c1_at) {
+		enter_umwait(cpu, row, enter_depth(row.c1), U64_MAX);
+		return index;
+	}
 	return enter_lower[index](dev, drv, index);
 }
 
@@ -150,5 +249,8 @@ void enter_refresh(void *unused)
 		own |= ENTER_COUNT;
 	if (row.sti_mwait)
 		own |= ENTER_MWAIT;
+	if (row.poll || row.c1)
+		own |= ENTER_C0;
+	cpu->poll_ns = 0; /* the states that are usable may be others now */
 	WRITE_ONCE(cpu->own, own);
 }

@@ -15,6 +15,7 @@
 #define ENTER_VETO  BIT(0) /* veto bits must be looked at */
 #define ENTER_COUNT BIT(1)
 #define ENTER_MWAIT BIT(2)
+#define ENTER_C0    BIT(3)
 
 /*
  * row is written by control and read by the CPU. own is written by the CPU alone, in the IPI that
@@ -37,16 +38,24 @@ struct enter_cpu {
 	u64 windows;
 	u64 sti_mwaits;
 	u64 broadcasts;
+	u64 c0_waits;
+	u64 c0_rearms;
+	u64 poll_ns; /* what poll_ticks were made of */
+	u64 poll_ticks;
 	u64 entries[TABLE_STATES];
 };
 
 DECLARE_PER_CPU_ALIGNED(struct enter_cpu, enter_cpu);
 DECLARE_STATIC_KEY_FALSE(enter_key_broadcast);
+extern u32 enter_tsc_khz; /* of the TSC that UMWAIT's end is told in; written once */
 
 typedef int (*enter_fn)(struct cpuidle_device *dev, struct cpuidle_driver *drv, int index);
 
 extern const enter_fn enter_table[TABLE_STATES]; /* ours, one per state */
 extern enter_fn enter_lower[TABLE_STATES];	 /* the driver's; written by hook alone */
+
+/* The lower ->enter of our own state, where insert.c has put it. */
+int enter_c0(struct cpuidle_device *dev, struct cpuidle_driver *drv, int index);
 
 /* On the CPU itself, interrupts off: take notice of a new row. An IPI handler. */
 void enter_refresh(void *unused);

@@ -10,13 +10,17 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 #include <linux/build_bug.h>
 #include <linux/cpu.h>
+#include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/slab.h>
 #include <linux/stop_machine.h>
 #include <linux/uaccess.h>
 #include <asm/cpufeature.h>
+#include <asm/msr.h>
 #include <asm/processor.h>
 #include "enter.h"
 #include "hook.h"
+#include "insert.h"
 
 /* Flags of intel_idle's own, in no header */
 #define HOOK_INTEL_IBRS	  BIT(16)
@@ -24,6 +28,18 @@
 #define HOOK_INTEL_HINT	  GENMASK(31, 24)
 
 static struct cpuidle_driver *hook_drv;
+static u32 *hook_waitpkg; /* set of CPUs, one word for 32 */
+
+int hook_init(void)
+{
+	hook_waitpkg = kvcalloc(table_words(nr_cpu_ids), sizeof(*hook_waitpkg), GFP_KERNEL);
+	return hook_waitpkg ? 0 : -ENOMEM;
+}
+
+void hook_exit(void)
+{
+	kvfree(hook_waitpkg);
+}
 
 const char *hook_refusal(void)
 {
@@ -78,37 +94,87 @@ static bool hook_mwait_c1(const struct cpuidle_driver *drv, const struct cpuidle
 	return false;
 }
 
-void hook_caps(const struct cpuidle_driver *drv, struct table_caps *caps)
+/* Hybrid parts may differ by CPU. One that was never online has no features yet. */
+static bool hook_find_waitpkg(void)
 {
-	int i;
+	u32 cpu, any = 0;
 
-	memset(caps, 0, sizeof(*caps));
+	memset(hook_waitpkg, 0, table_words(nr_cpu_ids) * sizeof(*hook_waitpkg));
+	for_each_possible_cpu(cpu) {
+		if (!cpu_has(&cpu_data(cpu), X86_FEATURE_WAITPKG))
+			continue;
+		hook_waitpkg[cpu / 32] |= 1u << (cpu % 32);
+		any = 1;
+	}
+	return any;
+}
+
+static void hook_cpu_caps(struct table_caps *caps)
+{
 	caps->timer_stops = !boot_cpu_has(X86_FEATURE_ARAT);
 	caps->monitor_bug = boot_cpu_has_bug(X86_BUG_MONITOR) ||
 			    boot_cpu_has_bug(X86_BUG_CLFLUSH_MONITOR);
-	if (!drv)
-		return;
-	caps->states = min(drv->state_count, TABLE_STATES);
-	for (i = 0; i < caps->states; i++) {
-		const struct cpuidle_state *state = &drv->states[i];
+	caps->in_guest = boot_cpu_has(X86_FEATURE_HYPERVISOR);
+	caps->waitpkg = hook_waitpkg;
+	if (!hook_find_waitpkg())
+		caps->c0_reason = "no CPU has UMWAIT (WAITPKG)";
+	else if (caps->monitor_bug)
+		caps->c0_reason = "MONITOR is unreliable on this CPU";
+	else if (!boot_cpu_has(X86_FEATURE_CONSTANT_TSC) || !enter_tsc_khz)
+		caps->c0_reason = "the TSC does not run at one rate";
+}
 
-		if (state->flags & CPUIDLE_FLAG_POLLING)
-			caps->polling |= BIT(i);
-		if (state->flags & CPUIDLE_FLAG_TIMER_STOP)
-			caps->timer_stop |= BIT(i);
-		if (state->flags & CPUIDLE_FLAG_RCU_IDLE)
-			caps->rcu_idle |= BIT(i);
-		if (state->flags & CPUIDLE_FLAG_COUPLED)
-			caps->coupled |= BIT(i);
-		if (hook_mwait_c1(drv, state))
-			caps->mwait_c1 |= BIT(i);
-	}
-	if (strcmp(drv->name, "intel_idle"))
+static void hook_state_caps(const struct cpuidle_driver *drv, const struct cpuidle_state *state,
+			    u32 bit, struct table_caps *caps)
+{
+	if (state->flags & CPUIDLE_FLAG_POLLING)
+		caps->polling |= bit;
+	if (state->flags & CPUIDLE_FLAG_TIMER_STOP)
+		caps->timer_stop |= bit;
+	if (state->flags & CPUIDLE_FLAG_RCU_IDLE)
+		caps->rcu_idle |= bit;
+	if (state->flags & CPUIDLE_FLAG_COUPLED)
+		caps->coupled |= bit;
+	if (hook_mwait_c1(drv, state))
+		caps->mwait_c1 |= bit;
+	if (!strcmp(drv->name, "intel_idle") && state->flags & HOOK_INTEL_XSTATE)
+		caps->xstate |= bit;
+}
+
+/* The first state that halts, where it is an ordinary one. */
+static u32 hook_c1(const struct table_caps *caps)
+{
+	u32 halts = ((1u << caps->states) - 1) & ~caps->polling;
+	u32 first = halts & -halts;
+
+	return first & ~(caps->timer_stop | caps->rcu_idle | caps->coupled);
+}
+
+void hook_caps(const struct cpuidle_driver *drv, struct table_caps *caps)
+{
+	int i, at = drv && drv == hook_drv ? insert_at() : -1;
+
+	memset(caps, 0, sizeof(*caps));
+	hook_cpu_caps(caps);
+	if (!drv) {
+		caps->row_reason = "there is no cpuidle driver";
 		return;
-	caps->ibrs = hook_ibrs(drv);
-	for (i = 0; i < caps->states; i++)
-		if (drv->states[i].flags & HOOK_INTEL_XSTATE)
-			caps->xstate |= BIT(i);
+	}
+	for (i = 0; i < drv->state_count && i < TABLE_STATES; i++)
+		if (i != at)
+			hook_state_caps(drv, &drv->states[i], BIT(caps->states++), caps);
+	caps->c1 = hook_c1(caps);
+	if (!strcmp(drv->name, "intel_idle"))
+		caps->ibrs = table_set_plain(hook_ibrs(drv), at);
+	caps->row_reason = insert_refusal(drv);
+}
+
+bool hook_umwait_control(u32 *control)
+{
+	u32 high;
+
+	return boot_cpu_has(X86_FEATURE_WAITPKG) &&
+	       !rdmsr_safe(MSR_IA32_UMWAIT_CONTROL, control, &high);
 }
 
 bool hook_stands(const struct cpuidle_driver *drv, int index)
@@ -187,8 +253,10 @@ void hook_detach(void)
 
 	if (!hook_drv)
 		return;
+	WARN_ON_ONCE(insert_at() >= 0);
 	stop_machine(hook_swap_out, NULL, NULL);
 	for_each_possible_cpu(cpu) {
+		per_cpu(enter_cpu, cpu).dev = NULL;
 		WARN_ON_ONCE(READ_ONCE(per_cpu(enter_cpu, cpu).inside));
 		WARN_ON_ONCE(READ_ONCE(per_cpu(enter_cpu, cpu).vetoed));
 	}

@@ -8,11 +8,17 @@
 
 /* All of it under modes_mutex. */
 
+int hook_init(void);
+void hook_exit(void);
+
 /* Why no driver of this machine can be hooked or registered; NULL when one can. */
 const char *hook_refusal(void);
 
 /* What @drv's table allows; all zero without a driver. */
 void hook_caps(const struct cpuidle_driver *drv, struct table_caps *caps);
+
+/* IA32_UMWAIT_CONTROL of this CPU; false where there is none. */
+bool hook_umwait_control(u32 *control);
 
 /* Does our function stand in row @index of @drv? */
 bool hook_stands(const struct cpuidle_driver *drv, int index);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <net/netlink.h>
 #include "enter.h"
+#include "insert.h"
 #include "measure.h"
 
 void measure_broadcasts(bool on)
@@ -24,7 +25,7 @@ int measure_put(struct sk_buff *skb, unsigned int cpu, unsigned int states)
 	unsigned int i;
 
 	if (!nest || nla_put_u32(skb, CPUIDLE_POLICY_CPU_ID, cpu) ||
-	    nla_put_u32(skb, CPUIDLE_POLICY_CPU_VETOED, READ_ONCE(e->vetoed)) ||
+	    nla_put_u32(skb, CPUIDLE_POLICY_CPU_VETOED, table_set_plain(READ_ONCE(e->vetoed), insert_at())) ||
 	    nla_put_u32(skb, CPUIDLE_POLICY_CPU_INSIDE, READ_ONCE(e->inside)) ||
 	    measure_put_u64(skb, CPUIDLE_POLICY_CPU_WINDOWS, READ_ONCE(e->windows)) ||
 	    measure_put_u64(skb, CPUIDLE_POLICY_CPU_STI_MWAITS, READ_ONCE(e->sti_mwaits)) ||
@@ -33,6 +34,9 @@ int measure_put(struct sk_buff *skb, unsigned int cpu, unsigned int states)
 	for (i = 0; i < states; i++)
 		if (measure_put_u64(skb, CPUIDLE_POLICY_CPU_ENTRY, READ_ONCE(e->entries[i])))
 			return -EMSGSIZE;
+	if (measure_put_u64(skb, CPUIDLE_POLICY_CPU_C0_WAITS, READ_ONCE(e->c0_waits)) ||
+	    measure_put_u64(skb, CPUIDLE_POLICY_CPU_C0_REARMS, READ_ONCE(e->c0_rearms)))
+		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include "enter.h"
 #include "event.h"
 #include "hook.h"
+#include "insert.h"
 #include "lease.h"
 #include "measure.h"
 #include "message.h"
@@ -24,7 +25,7 @@ static size_t message_mask_size(void)
 /* Room for any message of ours: names and numbers, and two sets of CPUs. */
 static struct sk_buff *message_new(void)
 {
-	return genlmsg_new(3072 + 2 * message_mask_size(), GFP_KERNEL);
+	return genlmsg_new(3328 + 2 * message_mask_size(), GFP_KERNEL);
 }
 
 static int message_put_cpus(struct sk_buff *skb, int attr, const struct cpumask *cpus)
@@ -39,8 +40,7 @@ static int message_put_cpus(struct sk_buff *skb, int attr, const struct cpumask 
 
 /* ---- CAPS ---- */
 
-static u32 message_state_flags(const struct table_caps *caps, const struct cpuidle_driver *drv,
-			       int index)
+static u32 message_plain_flags(const struct table_caps *caps, int index)
 {
 	union table_row row = { .irq_window = BIT(index), .sti_mwait = BIT(index) };
 	u32 flags = 0;
@@ -58,6 +58,22 @@ static u32 message_state_flags(const struct table_caps *caps, const struct cpuid
 		flags |= CPUIDLE_POLICY_SF_IRQ_WINDOW;
 	if (row.sti_mwait)
 		flags |= CPUIDLE_POLICY_SF_STI_MWAIT;
+	if (caps->c1 & BIT(index))
+		flags |= CPUIDLE_POLICY_SF_C1;
+	return flags;
+}
+
+/* @caps knows the driver's own states only. */
+static u32 message_state_flags(const struct table_caps *caps, const struct cpuidle_driver *drv,
+			       int index)
+{
+	int at = insert_at();
+	u32 flags;
+
+	if (index == at)
+		flags = CPUIDLE_POLICY_SF_C0;
+	else
+		flags = message_plain_flags(caps, at >= 0 && index > at ? index - 1 : index);
 	if (hook_stands(drv, index))
 		flags |= CPUIDLE_POLICY_SF_HOOKED;
 	return flags;
@@ -96,6 +112,10 @@ static u64 message_features(const struct table_caps *caps, const struct cpuidle_
 						 CPUIDLE_POLICY_F_OWN_DRIVER;
 	if (caps->mwait_c1 && !caps->monitor_bug)
 		features |= CPUIDLE_POLICY_F_STI_MWAIT;
+	if (!caps->c0_reason)
+		features |= CPUIDLE_POLICY_F_C0;
+	if (!caps->c0_reason && !caps->row_reason)
+		features |= CPUIDLE_POLICY_F_C0_ROW;
 	return features;
 }
 
@@ -106,6 +126,18 @@ static int message_put_owner(struct sk_buff *skb)
 	if (nla_put_string(skb, A(OWNER), lease_owner()) ||
 	    nla_put_u32(skb, A(OWNER_PID), lease_pid()) ||
 	    nla_put_u32(skb, A(LEASE_MS), lease_left_ms()))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int message_put_c0(struct sk_buff *skb, const struct table_caps *caps)
+{
+	u32 control;
+
+	if (nla_put(skb, A(WAITPKG), message_mask_size(), caps->waitpkg) ||
+	    (hook_umwait_control(&control) && nla_put_u32(skb, A(UMWAIT_CONTROL), control)) ||
+	    (caps->c0_reason && nla_put_string(skb, A(C0_REASON), caps->c0_reason)) ||
+	    (caps->row_reason && nla_put_string(skb, A(C0_ROW_REASON), caps->row_reason)))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -126,9 +158,10 @@ static int message_put_caps(struct sk_buff *skb)
 	    (drv && nla_put_string(skb, A(DRIVER), drv->name)) ||
 	    nla_put_u32(skb, A(ATTACHED), !!hook_driver()) ||
 	    nla_put_u32(skb, A(OWN_DRIVER), own_running()) ||
-	    (why && nla_put_string(skb, A(REASON), why)) || message_put_owner(skb))
+	    (why && nla_put_string(skb, A(REASON), why)) || message_put_owner(skb) ||
+	    message_put_c0(skb, &caps))
 		return -EMSGSIZE;
-	for (i = 0; i < caps.states; i++)
+	for (i = 0; i < shown->state_count && i < TABLE_STATES; i++)
 		if (message_put_state(skb, &caps, shown, i))
 			return -EMSGSIZE;
 	return 0;
@@ -166,9 +199,9 @@ static int message_put_row(struct sk_buff *skb, union table_row row, const u32 *
 	    nla_put_u32(skb, RULE(STATES_OFF), row.states_off) ||
 	    nla_put_u32(skb, RULE(BROADCAST), row.broadcast) ||
 	    nla_put_u32(skb, RULE(COUNT), row.count) ||
-	    nla_put_u32(skb, RULE(POLL_BACKEND), CPUIDLE_POLICY_POLL_NATIVE) ||
-	    nla_put_u32(skb, RULE(C1_BACKEND), CPUIDLE_POLICY_C1_NATIVE) ||
-	    nla_put_u32(skb, RULE(C0_ROW), CPUIDLE_POLICY_ROW_NONE) ||
+	    nla_put_u32(skb, RULE(POLL_BACKEND), row.poll) ||
+	    nla_put_u32(skb, RULE(C1_BACKEND), row.c1) ||
+	    nla_put_u32(skb, RULE(C0_ROW), row.c0) ||
 	    nla_put_u32(skb, RULE(HALTPOLL_NS), 0) ||
 	    nla_put_u32(skb, RULE(IOPORT), CPUIDLE_POLICY_IOPORT_NATIVE))
 		return -EMSGSIZE;

@@ -7,9 +7,11 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/workqueue.h>
+#include <asm/tsc.h>
 #include "enter.h"
 #include "event.h"
 #include "hook.h"
+#include "insert.h"
 #include "measure.h"
 #include "modes.h"
 #include "own.h"
@@ -26,6 +28,7 @@ static cpumask_var_t modes_kick;
 static u32 modes_gen = 1;
 static unsigned int modes_grace_ms = CPUIDLE_POLICY_GRACE_DEF;
 static bool modes_own; /* the own driver is wanted */
+static struct table_caps modes_caps; /* of the driver we are attached to */
 static int modes_cpuhp;
 
 static void modes_reconcile(struct work_struct *work);
@@ -55,6 +58,19 @@ static union table_row *modes_copy(void)
 	if (rows)
 		memcpy(rows, modes_now, nr_cpu_ids * sizeof(*rows));
 	return rows;
+}
+
+/* What the idle path of a CPU is to read. */
+static void modes_live(u32 cpu)
+{
+	union table_row live = table_row_live(&modes_caps, modes_now[cpu], insert_at());
+
+	WRITE_ONCE(per_cpu(enter_cpu, cpu).row.w, live.w);
+}
+
+static bool modes_want_row(void)
+{
+	return table_rows_any(modes_now, nr_cpu_ids).c0;
 }
 
 static bool modes_unused(void)
@@ -115,6 +131,11 @@ static bool modes_detach(bool final)
 {
 	if (!hook_driver())
 		return true;
+	while (insert_remove(&modes_caps, modes_now)) {
+		if (!final)
+			return false;
+		msleep(20);
+	}
 	if (!unveto_all(final) && !final)
 		return false;
 	cpuhp_remove_state_nocalls(modes_cpuhp);
@@ -176,7 +197,7 @@ static u32 modes_publish(const union table_row *rows)
 		if (!table_mask_test(modes_changed, cpu))
 			continue;
 		modes_now[cpu] = rows[cpu];
-		WRITE_ONCE(per_cpu(enter_cpu, cpu).row.w, rows[cpu].w);
+		modes_live(cpu);
 		cpumask_set_cpu(cpu, modes_kick);
 	}
 	on_each_cpu_mask(modes_kick, enter_refresh, NULL, true);
@@ -214,6 +235,11 @@ int modes_stage_init(struct modes_stage *stage, struct table_refusal *refusal)
 	return 0;
 }
 
+void modes_stage_guest(struct modes_stage *stage)
+{
+	stage->caps.in_guest = false;
+}
+
 void modes_stage_free(struct modes_stage *stage)
 {
 	kvfree(stage->rows);
@@ -230,33 +256,47 @@ int modes_stage_own(struct modes_stage *stage, bool own, struct table_refusal *r
 		drv = own_driver();
 	else if (own_running())
 		drv = NULL;
-	hook_caps(drv, &stage->caps);
+	hook_caps(drv, &stage->caps); /* takes back modes_stage_guest() */
 	return 0;
 }
 
 /* The table may have changed since the rules were judged; then they must be judged again. */
-static int modes_prepare(struct modes_stage *stage, bool used, const char **why)
+static int modes_prepare(struct modes_stage *stage, union table_row used, const char **why)
 {
 	struct table_caps caps;
 	int ret = 0;
 
 	if (stage->own)
 		ret = own_start(why);
-	if (!ret && used)
+	if (!ret && used.w)
 		ret = modes_attach(why);
-	if (ret || !used)
+	if (ret || !used.w)
 		return ret;
 	hook_caps(hook_driver(), &caps);
-	if (!memcmp(&caps, &stage->caps, sizeof(caps)))
-		return 0;
-	*why = "the driver's table changed meanwhile, try again";
-	return -EAGAIN;
+	caps.in_guest = stage->caps.in_guest;
+	if (memcmp(&caps, &stage->caps, sizeof(caps))) {
+		*why = "the driver's table changed meanwhile, try again";
+		return -EAGAIN;
+	}
+	modes_caps = caps;
+	return used.c0 ? insert_add(&caps, modes_now, used.c0 & CPUIDLE_POLICY_ROW_C02, why) : 0;
+}
+
+/* Our own state goes with the last row that wants it; if not at once then with a later look. */
+static void modes_row(void)
+{
+	u32 deep = table_rows_any(modes_now, nr_cpu_ids).c0 & CPUIDLE_POLICY_ROW_C02;
+
+	if (modes_want_row())
+		insert_name(deep);
+	else
+		insert_remove(&modes_caps, modes_now);
 }
 
 int modes_commit(struct modes_stage *stage, struct table_refusal *refusal)
 {
-	bool used = table_rows_any(stage->rows, nr_cpu_ids).w;
-	bool had = hook_driver(), had_own = own_running();
+	union table_row used = table_rows_any(stage->rows, nr_cpu_ids);
+	bool had = hook_driver(), had_own = own_running(), had_row = insert_at() >= 0;
 	const char *why = NULL;
 	int ret;
 
@@ -277,17 +317,22 @@ int modes_commit(struct modes_stage *stage, struct table_refusal *refusal)
 		modes_gen++;
 		event_config(modes_changed);
 	}
+	modes_row();
 	if (had_own && !modes_own)
 		modes_settle_now(); /* the place is wanted back */
-	else if (had != !!hook_driver() || had_own != own_running())
+	else if (had != !!hook_driver() || had_own != own_running() || had_row != (insert_at() >= 0))
 		event_driver();
 	modes_settle(modes_grace_ms);
 	return 0;
 }
 
-/* Nothing here can fail, nothing is allocated: this is the dead man's way. */
+/*
+ * Nothing here can fail, nothing of ours is allocated: this is the dead man's way. Our own state is out
+ * of use at once, and out of the table as well unless somebody works on the devices at the moment.
+ */
 void modes_clear(void)
 {
+	bool had_row = insert_at() >= 0;
 	u32 cpu;
 
 	if (modes_unused() && !modes_own)
@@ -299,14 +344,17 @@ void modes_clear(void)
 		if (!modes_now[cpu].w)
 			continue;
 		modes_now[cpu].w = 0;
-		WRITE_ONCE(per_cpu(enter_cpu, cpu).row.w, 0);
+		modes_live(cpu);
 		cpumask_set_cpu(cpu, modes_kick);
 		modes_changed[cpu / 32] |= 1u << (cpu % 32);
 	}
 	on_each_cpu_mask(modes_kick, enter_refresh, NULL, true);
+	modes_row();
 	modes_keys();
 	modes_gen++;
 	event_config(modes_changed);
+	if (had_row)
+		event_driver();
 }
 
 /* ---- keeping what was set ---- */
@@ -324,6 +372,7 @@ static void modes_refit(void)
 		return;
 	}
 	hook_caps(hook_driver(), &caps);
+	modes_caps = caps;
 	for (cpu = 0; cpu < nr_cpu_ids; cpu++)
 		rows[cpu] = table_row_fit(&caps, rows[cpu]);
 	if (modes_publish(rows)) {
@@ -350,6 +399,8 @@ static void modes_reconcile(struct work_struct *work)
 			event_driver();
 		}
 		modes_refit();
+		insert_retry();
+		modes_row();
 		for_each_possible_cpu(cpu)
 			if (READ_ONCE(per_cpu(enter_cpu, cpu).vetoed))
 				WRITE_ONCE(per_cpu(enter_cpu, cpu).poke, 1);
@@ -366,7 +417,8 @@ int modes_init(void)
 	modes_changed = kvcalloc(table_words(nr_cpu_ids), sizeof(u32), GFP_KERNEL);
 	modes_can_exist = kvcalloc(table_words(nr_cpu_ids), sizeof(u32), GFP_KERNEL);
 	if (!modes_now || !modes_changed || !modes_can_exist ||
-	    !alloc_cpumask_var(&modes_kick, GFP_KERNEL)) {
+	    !alloc_cpumask_var(&modes_kick, GFP_KERNEL) || hook_init()) {
+		free_cpumask_var(modes_kick);
 		kvfree(modes_can_exist);
 		kvfree(modes_changed);
 		kvfree(modes_now);
@@ -374,6 +426,7 @@ int modes_init(void)
 	}
 	for_each_possible_cpu(cpu)
 		modes_can_exist[cpu / 32] |= 1u << (cpu % 32);
+	enter_tsc_khz = tsc_khz;
 	own_init();
 	return 0;
 }
@@ -387,6 +440,7 @@ void modes_exit(void)
 	mutex_unlock(&modes_mutex);
 	cancel_delayed_work_sync(&modes_settle_work);
 	cancel_delayed_work_sync(&modes_reconcile_work);
+	hook_exit();
 	free_cpumask_var(modes_kick);
 	kvfree(modes_can_exist);
 	kvfree(modes_changed);

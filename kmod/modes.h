@@ -32,6 +32,8 @@ u32 modes_generation(void);
 int modes_stage_init(struct modes_stage *stage, struct table_refusal *refusal);
 /* Decide about the own driver first: rules are judged against the table there will be. */
 int modes_stage_own(struct modes_stage *stage, bool own, struct table_refusal *refusal);
+/* C0.x is meant in a guest, too. */
+void modes_stage_guest(struct modes_stage *stage);
 /* Get ready all that can fail, then change everything at once. */
 int modes_commit(struct modes_stage *stage, struct table_refusal *refusal);
 void modes_stage_free(struct modes_stage *stage);

@@ -62,9 +62,10 @@ static const struct nla_policy netlink_take_policy[A(OWNER) + 1] = {
 	[A(OWNER)] = { .type = NLA_NUL_STRING, .len = CPUIDLE_POLICY_OWNER_LEN - 1 },
 };
 
-static const struct nla_policy netlink_config_policy[A(RULE) + 1] = {
+static const struct nla_policy netlink_config_policy[A(GUEST) + 1] = {
 	[A(GENERATION)] = { .type = NLA_U32 },
 	[A(OWN_DRIVER)] = NLA_POLICY_MAX(NLA_U32, 1),
+	[A(GUEST)] = NLA_POLICY_MAX(NLA_U32, 1),
 	[A(RULE)] = NLA_POLICY_NESTED(netlink_rule_policy),
 };
 
@@ -245,7 +246,7 @@ static int netlink_generation(struct genl_info *info)
 /* Decode all, then commit. Under modes_mutex. */
 static int netlink_transaction(struct genl_info *info)
 {
-	struct nlattr *own = info->attrs[A(OWN_DRIVER)];
+	struct nlattr *own = info->attrs[A(OWN_DRIVER)], *guest = info->attrs[A(GUEST)];
 	struct table_refusal refusal = { 0 };
 	struct modes_stage stage;
 	int ret;
@@ -255,6 +256,8 @@ static int netlink_transaction(struct genl_info *info)
 		return netlink_refuse(info, NULL, ret, refusal.text);
 	if (own)
 		ret = modes_stage_own(&stage, nla_get_u32(own), &refusal);
+	if (guest && nla_get_u32(guest))
+		modes_stage_guest(&stage);
 	if (ret) {
 		netlink_refuse(info, own, ret, refusal.text);
 	} else {

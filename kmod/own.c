@@ -56,6 +56,11 @@ bool own_running(void)
 	return own_dev;
 }
 
+struct cpuidle_device *own_device(unsigned int cpu)
+{
+	return per_cpu_ptr(own_dev, cpu);
+}
+
 static int own_online(unsigned int cpu)
 {
 	struct cpuidle_device *dev = per_cpu_ptr(own_dev, cpu);

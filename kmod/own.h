@@ -12,6 +12,7 @@ void own_init(void);
 /* The driver's table, registered or not. */
 struct cpuidle_driver *own_driver(void);
 bool own_running(void);
+struct cpuidle_device *own_device(unsigned int cpu); /* while running */
 
 int own_start(const char **why);
 void own_stop(void); /* detached before; nobody is in our code when it returns */

@@ -93,9 +93,6 @@ static int table_broadcast_check(const struct table_caps *caps, u32 value,
 static int table_held_check(const struct table_rule *rule, struct table_refusal *refusal)
 {
 	static const u32 ends[CPUIDLE_POLICY_RULE_MAX + 1] = {
-		[ATTR(POLL_BACKEND)] = __CPUIDLE_POLICY_POLL_END,
-		[ATTR(C1_BACKEND)] = __CPUIDLE_POLICY_C1_END,
-		[ATTR(C0_ROW)] = __CPUIDLE_POLICY_ROW_END,
 		[ATTR(HALTPOLL_NS)] = 1000001,
 		[ATTR(IOPORT)] = __CPUIDLE_POLICY_IOPORT_END,
 	};
@@ -108,6 +105,38 @@ static int table_held_check(const struct table_rule *rule, struct table_refusal 
 			return table_refuse(refusal, -EINVAL, attr, "unknown value");
 		return table_refuse(refusal, -EOPNOTSUPP, attr, "not in this version");
 	}
+	return 0;
+}
+
+static int table_c0_check(const struct table_caps *caps, const struct table_rule *rule,
+			  struct table_refusal *refusal)
+{
+	static const u32 ends[CPUIDLE_POLICY_RULE_MAX + 1] = {
+		[ATTR(POLL_BACKEND)] = __CPUIDLE_POLICY_POLL_END,
+		[ATTR(C1_BACKEND)] = __CPUIDLE_POLICY_C1_END,
+		[ATTR(C0_ROW)] = __CPUIDLE_POLICY_ROW_END,
+	};
+	u32 attr;
+
+	for (attr = 0; attr <= CPUIDLE_POLICY_RULE_MAX; attr++) {
+		if (!ends[attr] || !(rule->given & BIT(attr)) || !rule->value[attr])
+			continue;
+		if (rule->value[attr] >= ends[attr])
+			return table_refuse(refusal, -EINVAL, attr, "unknown value");
+		if (caps->c0_reason)
+			return table_refuse(refusal, -EOPNOTSUPP, attr, caps->c0_reason);
+		if (caps->in_guest)
+			return table_refuse(refusal, -EOPNOTSUPP, attr,
+					    "in a guest UMWAIT keeps the CPU from the host: GUEST");
+	}
+	if (rule->value[ATTR(POLL_BACKEND)] && !caps->polling)
+		return table_refuse(refusal, -EOPNOTSUPP, ATTR(POLL_BACKEND),
+				    "the driver has no polling state");
+	if (rule->value[ATTR(C1_BACKEND)] && !caps->c1)
+		return table_refuse(refusal, -EOPNOTSUPP, ATTR(C1_BACKEND),
+				    "C1 backend: the driver has no plain C1");
+	if (rule->value[ATTR(C0_ROW)] && caps->row_reason)
+		return table_refuse(refusal, -EOPNOTSUPP, ATTR(C0_ROW), caps->row_reason);
 	return 0;
 }
 
@@ -130,7 +159,7 @@ static int table_driver_check(const struct table_caps *caps, const struct table_
 {
 	u32 attr;
 
-	for (attr = ATTR(IRQ_WINDOW); attr <= ATTR(COUNT) && !caps->states; attr++)
+	for (attr = ATTR(IRQ_WINDOW); attr <= ATTR(C0_ROW) && !caps->states; attr++)
 		if (rule->value[attr])
 			return table_refuse(refusal, -ENODEV, attr,
 					    "there is no cpuidle driver: ask for OWN_DRIVER");
@@ -147,6 +176,8 @@ int table_rule_check(const struct table_caps *caps, const struct table_rule *rul
 		return table_refuse(refusal, -EINVAL, ATTR(COUNT), "count: 0 or 1");
 	ret = table_held_check(rule, refusal);
 	if (!ret)
+		ret = table_c0_check(caps, rule, refusal);
+	if (!ret)
 		ret = table_driver_check(caps, rule, refusal);
 	if (!ret)
 		ret = table_states_check(caps, rule, refusal);
@@ -157,6 +188,41 @@ int table_rule_check(const struct table_caps *caps, const struct table_rule *rul
 	if (!ret)
 		ret = table_broadcast_check(caps, rule->value[ATTR(BROADCAST)], refusal);
 	return ret;
+}
+
+u32 table_set_live(u32 set, int at)
+{
+	u32 below;
+
+	if (at < 0)
+		return set;
+	below = (1u << at) - 1;
+	return (set & below) | (set & ~below) << 1;
+}
+
+u32 table_set_plain(u32 set, int at)
+{
+	u32 below;
+
+	if (at < 0)
+		return set;
+	below = (1u << at) - 1;
+	return (set & below) | (set >> 1 & ~below);
+}
+
+union table_row table_row_live(const struct table_caps *caps, union table_row row, int at)
+{
+	u32 c1 = table_set_live(caps->c1, at);
+
+	row.irq_window = table_set_live(row.irq_window, at);
+	row.sti_mwait = table_set_live(row.sti_mwait, at);
+	row.states_off = table_set_live(row.states_off, at);
+	/* who did not ask for our state does not get it */
+	if (at >= 0 && !row.c0)
+		row.states_off |= 1u << at;
+	for (; row.c1 && c1 > 1; c1 >>= 1)
+		row.c1_at++;
+	return row;
 }
 
 u32 table_row_veto(union table_row row, u32 timer_stop)
@@ -182,6 +248,9 @@ int table_row_check(const struct table_caps *caps, union table_row row,
 	if (row.irq_window & row.sti_mwait)
 		return table_refuse(refusal, -EINVAL, ATTR(STI_MWAIT),
 				    "a state has either the IRQ window or STI;MWAIT");
+	if (row.c1 && row.sti_mwait & caps->c1)
+		return table_refuse(refusal, -EINVAL, ATTR(C1_BACKEND),
+				    "C1 has either a backend or STI;MWAIT");
 	if ((veto & all) == all)
 		return table_refuse(refusal, -EINVAL,
 				    row.states_off ? ATTR(STATES_OFF) : ATTR(BROADCAST),
@@ -217,7 +286,26 @@ static union table_row table_row_merge(union table_row row, const struct table_r
 		row.broadcast = rule->value[ATTR(BROADCAST)];
 	if (rule->given & BIT(ATTR(COUNT)))
 		row.count = rule->value[ATTR(COUNT)];
+	if (rule->given & BIT(ATTR(POLL_BACKEND)))
+		row.poll = rule->value[ATTR(POLL_BACKEND)];
+	if (rule->given & BIT(ATTR(C1_BACKEND)))
+		row.c1 = rule->value[ATTR(C1_BACKEND)];
+	if (rule->given & BIT(ATTR(C0_ROW)))
+		row.c0 = rule->value[ATTR(C0_ROW)];
 	return row;
+}
+
+static int table_waitpkg_check(const struct table_caps *caps, const struct table_rule *rule, u32 cpu,
+			       struct table_refusal *refusal)
+{
+	static const u32 attrs[] = { ATTR(POLL_BACKEND), ATTR(C1_BACKEND), ATTR(C0_ROW) };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(attrs); i++)
+		if (rule->value[attrs[i]] && !table_mask_test(caps->waitpkg, cpu))
+			return table_refuse(refusal, -EOPNOTSUPP, attrs[i],
+					    "a CPU of the set has no UMWAIT (WAITPKG)");
+	return 0;
 }
 
 int table_rule_apply(const struct table_caps *caps, const struct table_rule *rule,
@@ -229,6 +317,9 @@ int table_rule_apply(const struct table_caps *caps, const struct table_rule *rul
 	for (cpu = 0; cpu < end; cpu++) {
 		if (!table_mask_test(rule->mask, cpu))
 			continue;
+		ret = table_waitpkg_check(caps, rule, cpu, refusal);
+		if (ret)
+			return ret;
 		rows[cpu] = table_row_merge(rows[cpu], rule);
 		ret = table_row_check(caps, rows[cpu], refusal);
 		if (ret)
@@ -247,6 +338,12 @@ union table_row table_row_fit(const struct table_caps *caps, union table_row row
 	row.irq_window &= all & ~(caps->polling | special);
 	row.sti_mwait &= caps->mwait_c1 & ~(special | caps->ibrs | caps->xstate);
 	row.states_off &= all;
+	if (!caps->polling)
+		row.poll = CPUIDLE_POLICY_POLL_NATIVE;
+	if (!caps->c1 || row.sti_mwait & caps->c1)
+		row.c1 = CPUIDLE_POLICY_C1_NATIVE;
+	if (caps->row_reason)
+		row.c0 = CPUIDLE_POLICY_ROW_NONE;
 	if (row.broadcast == CPUIDLE_POLICY_BROADCAST_OFF &&
 	    (caps->timer_stops || caps->timer_stop))
 		row.broadcast = CPUIDLE_POLICY_BROADCAST_AUTO;

@@ -32,6 +32,9 @@ typedef uint64_t u64;
 /*
  * All that the idle path knows about a CPU's policy. One word, so that it is written and read
  * whole, without a lock and without RCU, which does not watch there. 0: the host's own settings.
+ *
+ * Control keeps rows plain: sets of states are numbered as if our own state were not in the table.
+ * table_row_live() makes what the idle path reads.
  */
 union table_row {
 	u64 w;
@@ -41,10 +44,14 @@ union table_row {
 		u64 states_off : TABLE_STATES;
 		u64 broadcast : 2;
 		u64 count : 1;
+		u64 poll : 2;
+		u64 c1 : 2;
+		u64 c0 : 2;
+		u64 c1_at : 4; /* of what the idle path reads only: the state c1 is about */
 	};
 };
 
-/* What the driver's table allows. Sets of states. */
+/* What the driver's table allows. Sets of states, plain. */
 struct table_caps {
 	u32 states; /* how many; 0: no driver */
 	u32 polling;
@@ -54,8 +61,13 @@ struct table_caps {
 	u32 mwait_c1; /* C1 by MWAIT, hint 0 */
 	u32 ibrs;     /* entered with kernel IBRS taken off by the driver */
 	u32 xstate;   /* entered after the driver has put the extended state away */
+	u32 c1;	      /* the first state that halts */
 	bool timer_stops; /* the local timer may stop: no ARAT */
 	bool monitor_bug; /* MONITOR misses stores on this CPU */
+	bool in_guest;	  /* and nobody said that C0.x is meant there, too */
+	const u32 *waitpkg;	/* set of CPUs that have UMWAIT */
+	const char *c0_reason;	/* why none can use it; NULL when one can */
+	const char *row_reason; /* why there can be no state of our own for it */
 };
 
 /* One RULE, decoded. value[] and the bits of given are numbered by the rule's attributes. */
@@ -102,6 +114,11 @@ int table_rows_check(const struct table_caps *caps, const union table_row *rows,
 
 /* The row with all that @caps does not allow taken out. */
 union table_row table_row_fit(const struct table_caps *caps, union table_row row);
+
+/* A set, or a row, as the idle path has it, with our own state at index @at; negative: there is none. */
+u32 table_set_live(u32 set, int at);
+u32 table_set_plain(u32 set, int at);
+union table_row table_row_live(const struct table_caps *caps, union table_row row, int at);
 
 /* States a row takes from a CPU. */
 u32 table_row_veto(union table_row row, u32 timer_stop);

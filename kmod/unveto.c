@@ -25,22 +25,29 @@ static bool unveto_done(unsigned int cpu)
 	return !READ_ONCE(per_cpu(enter_cpu, cpu).vetoed);
 }
 
-static bool unveto_all_done(void)
+static bool unveto_met(unsigned int cpu)
+{
+	return !cpu_online(cpu) || READ_ONCE(per_cpu(enter_cpu, cpu).dev);
+}
+
+typedef bool (*unveto_fn)(unsigned int cpu);
+
+static bool unveto_everywhere(unveto_fn done)
 {
 	unsigned int cpu;
 
 	for_each_possible_cpu(cpu)
-		if (!unveto_done(cpu))
+		if (!done(cpu))
 			return false;
 	return true;
 }
 
 /* play_idle() wants a per-CPU kernel thread of policy FIFO. */
-static void unveto_idle(unsigned int cpu)
+static void unveto_idle(unsigned int cpu, unveto_fn done)
 {
 	int n;
 
-	for (n = 0; n < UNVETO_TRIES && !unveto_done(cpu); n++)
+	for (n = 0; n < UNVETO_TRIES && !done(cpu); n++)
 		play_idle_precise(UNVETO_NS << n, U64_MAX);
 }
 
@@ -55,33 +62,41 @@ bool unveto_here(void)
 	if (unveto_done(cpu))
 		return true;
 	sched_set_fifo(current);
-	unveto_idle(cpu);
+	unveto_idle(cpu, unveto_done);
 	sched_set_normal(current, 0);
 	return unveto_done(cpu);
 }
 
-static int unveto_thread(void *done)
+struct unveto_force {
+	struct completion over;
+	unveto_fn done;
+};
+
+static int unveto_thread(void *data)
 {
-	unveto_idle(smp_processor_id());
-	complete(done);
+	struct unveto_force *force = data;
+
+	unveto_idle(smp_processor_id(), force->done);
+	complete(&force->over);
 	while (!kthread_should_stop())
 		schedule_timeout_interruptible(1);
 	return 0;
 }
 
-static void unveto_busy(unsigned int cpu)
+static void unveto_busy(unsigned int cpu, unveto_fn done)
 {
-	DECLARE_COMPLETION_ONSTACK(done);
+	struct unveto_force force = { .done = done };
 	struct task_struct *task;
 
-	task = kthread_create_on_node(unveto_thread, &done, cpu_to_node(cpu), "cpuidle_unveto/%u",
+	init_completion(&force.over);
+	task = kthread_create_on_node(unveto_thread, &force, cpu_to_node(cpu), "cpuidle_unveto/%u",
 				      cpu);
 	if (IS_ERR(task))
 		return;
 	kthread_bind(task, cpu);
 	sched_set_fifo(task);
 	wake_up_process(task);
-	wait_for_completion(&done);
+	wait_for_completion(&force.over);
 	kthread_stop(task);
 }
 
@@ -112,21 +127,37 @@ static void unveto_remembered(void)
 	cpuidle_resume_and_unlock();
 }
 
-bool unveto_all(bool final)
+/* Idle CPUs soon are done, once woken; busy ones are made to idle. */
+static void unveto_wait(unveto_fn done)
 {
 	unsigned int cpu;
 	int n;
 
-	for (n = 0; n < 20 && !unveto_all_done(); n++) {
+	for (n = 0; n < 20 && !unveto_everywhere(done); n++) {
 		wake_up_all_idle_cpus();
 		usleep_range(1000, 5000);
 	}
 	cpus_read_lock();
 	for_each_online_cpu(cpu)
-		if (!unveto_done(cpu))
-			unveto_busy(cpu);
+		if (!done(cpu))
+			unveto_busy(cpu, done);
 	cpus_read_unlock();
-	if (final && !unveto_all_done())
+}
+
+bool unveto_all(bool final)
+{
+	unveto_wait(unveto_done);
+	if (final && !unveto_everywhere(unveto_done))
 		unveto_remembered();
-	return unveto_all_done();
+	return unveto_everywhere(unveto_done);
+}
+
+void unveto_meet(void)
+{
+	unsigned int cpu;
+
+	for_each_online_cpu(cpu)
+		if (!unveto_met(cpu))
+			WRITE_ONCE(per_cpu(enter_cpu, cpu).poke, 1);
+	unveto_wait(unveto_met);
 }

@@ -14,4 +14,7 @@ bool unveto_here(void);
  */
 bool unveto_all(bool final);
 
+/* Have every online CPU pass through our code once, so that its idle device is known. */
+void unveto_meet(void);
+
 #endif /* UNVETO_H */

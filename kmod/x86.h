@@ -45,4 +45,32 @@ static __always_inline void x86_sti_mwait(void)
 	x86_irq_off();
 }
 
+static __always_inline u64 x86_tsc(void)
+{
+	u32 low, high;
+
+	asm volatile("rdtsc" : "=a"(low), "=d"(high));
+	return low | (u64)high << 32;
+}
+
+static __always_inline void x86_umonitor(const void *address)
+{
+	asm volatile(".byte 0xf3, 0x0f, 0xae, 0xf1" : : "c"(address) : "memory"); /* umonitor %rcx */
+}
+
+/*
+ * UMWAIT (SDM volume 2): wait for a store to the monitored line, an interrupt, masked or not, or for
+ * the TSC to reach @end. True when none of these ended it but the limit of IA32_UMWAIT_CONTROL.
+ */
+static __always_inline bool x86_umwait(u32 control, u64 end)
+{
+	bool limit;
+
+	asm volatile(".byte 0xf2, 0x0f, 0xae, 0xf1" /* umwait %ecx */
+		     : "=@ccc"(limit)
+		     : "c"(control), "a"((u32)end), "d"((u32)(end >> 32))
+		     : "memory");
+	return limit;
+}
+
 #endif /* X86_H */

@@ -49,6 +49,13 @@
  *	STATE		nest*	one per state, in order:
  *		INDEX u32, NAME string, DESC string, LATENCY_NS u64, RESIDENCY_NS u64,
  *		FLAGS u32 (CPUIDLE_POLICY_SF_*)
+ *	WAITPKG		set	CPUs that have UMONITOR and UMWAIT
+ *	UMWAIT_CONTROL	u32	IA32_UMWAIT_CONTROL as it stands (the kernel's umwait_control files write
+ *				it, this module never does): bit 0: C0.2 is not allowed, the CPU takes
+ *				C0.1; bits 31-2: TSC ticks after which any UMWAIT ends, 0: never. Left
+ *				out without WAITPKG
+ *	C0_REASON	string	why no CPU can wait in C0.1 or C0.2; left out when one can
+ *	C0_ROW_REASON	string	why C0_ROW is not accepted; left out when it is
  *	Without a driver the states are those the module's own driver would bring.
  *
  * LEASE_TAKE (do): become the one owner. Request:
@@ -75,6 +82,8 @@
  *	GENERATION	u32	optional: refuse with -ESTALE unless this is the current one
  *	OWN_DRIVER	u32	optional: 1 registers the module's own driver where the kernel has
  *				none (refused where it has one), 0 takes it away again
+ *	GUEST		u32	optional: 1: backends and rows of C0.1 and C0.2 are meant in a guest, too,
+ *				where UMWAIT does not give the CPU back to the host
  *	RULE		nest*	applied in order; a field left out keeps the CPU's value:
  *		CPUMASK		set	required
  *		IRQ_WINDOW	u32	states after whose wait interrupts are let in for a moment,
@@ -84,14 +93,21 @@
  *		STATES_OFF	u32	states this CPU does not use; adds to what sysfs disables
  *		BROADCAST	u32	enum cpuidle_policy_broadcast
  *		COUNT		u32	1: count this CPU's idle entries (STATS_GET)
- *		POLL_BACKEND	u32	enum cpuidle_policy_poll
- *		C1_BACKEND	u32	enum cpuidle_policy_c1
- *		C0_ROW		u32	enum cpuidle_policy_row
+ *		POLL_BACKEND	u32	enum cpuidle_policy_poll: how the polling state waits
+ *		C1_BACKEND	u32	enum cpuidle_policy_c1: how the first state that halts waits
+ *		C0_ROW		u32	enum cpuidle_policy_row: use a state of its own for C0.1 or C0.2
  *		HALTPOLL_NS	u32	0
  *		IOPORT		u32	enum cpuidle_policy_ioport
- *	The last five hold places: this version takes the value 0 (the host's own way) and refuses
+ *	The last two hold places: this version takes the value 0 (the host's own way) and refuses
  *	every other one with -EOPNOTSUPP, "not in this version". A message without RULE and without
  *	OWN_DRIVER is refused.
+ *
+ *	While any CPU has C0_ROW, the driver's table has one state more, behind the polling one:
+ *	C0.2 (or C0.1, when nobody asks for more), exit latency and target residency 200 ns, with
+ *	counters of its own. It is in sysfs and in STATE for every CPU, and kept from those that did
+ *	not ask for it. Sets of states in a RULE, here and in CONFIG_GET, and VETOED are numbered as
+ *	if it were not there, so they mean the same whoever asks for it. Every CPU that is present
+ *	must be online the first time, because an idle device is only known once it was used.
  *
  *	All rules are decoded and checked against the driver's table before anything changes; then
  *	all is committed without a way to fail. When the ACK is there, each CPU has seen its new
@@ -128,9 +144,11 @@
  * STATS_GET (dump): one message per online CPU. Request: empty. Each message: CPU nest with
  *
  *	ID u32, VETOED u32 (states really off now by us), INSIDE u32 (1: in our code now),
- *	WINDOWS u64, STI_MWAITS u64, BROADCASTS u64, ENTRY u64* (one per state, in order).
+ *	WINDOWS u64, STI_MWAITS u64, BROADCASTS u64, ENTRY u64* (one per STATE, in order),
+ *	C0_WAITS u64, C0_REARMS u64.
  *	Counters run on CPUs with COUNT and keep their value for the life of the module. BROADCASTS
- *	counts entries into states in which the CPU's timer stops.
+ *	counts entries into states in which the CPU's timer stops; C0_WAITS those that waited by
+ *	UMWAIT, and C0_REARMS how often that was only ended by UMWAIT_CONTROL and begun again.
  *
  * MEASURE_SET, HIST_GET: places held; -EOPNOTSUPP "not in this version".
  *
@@ -208,6 +226,11 @@ enum cpuidle_policy_attr {
 	CPUIDLE_POLICY_A_ONLINE,
 	CPUIDLE_POLICY_A_EVENT,
 	CPUIDLE_POLICY_A_RESYNC,
+	CPUIDLE_POLICY_A_WAITPKG,
+	CPUIDLE_POLICY_A_UMWAIT_CONTROL,
+	CPUIDLE_POLICY_A_C0_REASON,
+	CPUIDLE_POLICY_A_C0_ROW_REASON,
+	CPUIDLE_POLICY_A_GUEST,
 	__CPUIDLE_POLICY_A_END,
 	CPUIDLE_POLICY_A_MAX = __CPUIDLE_POLICY_A_END - 1
 };
@@ -262,6 +285,8 @@ enum cpuidle_policy_cpu_attr {
 	CPUIDLE_POLICY_CPU_STI_MWAITS,
 	CPUIDLE_POLICY_CPU_BROADCASTS,
 	CPUIDLE_POLICY_CPU_ENTRY,
+	CPUIDLE_POLICY_CPU_C0_WAITS,
+	CPUIDLE_POLICY_CPU_C0_REARMS,
 	__CPUIDLE_POLICY_CPU_END,
 	CPUIDLE_POLICY_CPU_MAX = __CPUIDLE_POLICY_CPU_END - 1
 };
@@ -274,28 +299,31 @@ enum cpuidle_policy_broadcast {
 	__CPUIDLE_POLICY_BROADCAST_END,
 };
 
-/* How POLL waits. */
+/*
+ * How the polling state waits. C0.1 and C0.2: UMWAIT on the flags that a remote wake-up sets, with
+ * interrupts closed (they end it as well), up to the time POLL itself would take; longer when no
+ * other state is usable.
+ */
 enum cpuidle_policy_poll {
 	CPUIDLE_POLICY_POLL_NATIVE,
-	CPUIDLE_POLICY_POLL_RELAX, /* not in this version */
-	CPUIDLE_POLICY_POLL_C01,   /* not in this version */
-	CPUIDLE_POLICY_POLL_C02,   /* not in this version */
+	CPUIDLE_POLICY_POLL_C01,
+	CPUIDLE_POLICY_POLL_C02,
 	__CPUIDLE_POLICY_POLL_END,
 };
 
-/* How C1 waits. */
+/* How the first state that halts waits; not where timer, RCU or other CPUs are involved in it. */
 enum cpuidle_policy_c1 {
 	CPUIDLE_POLICY_C1_NATIVE,
-	CPUIDLE_POLICY_C1_C01, /* not in this version */
-	CPUIDLE_POLICY_C1_C02, /* not in this version */
+	CPUIDLE_POLICY_C1_C01,
+	CPUIDLE_POLICY_C1_C02,
 	__CPUIDLE_POLICY_C1_END,
 };
 
-/* A row of our own between POLL and C1. */
+/* A state of our own between POLL and C1. intel_idle and the own driver only. */
 enum cpuidle_policy_row {
 	CPUIDLE_POLICY_ROW_NONE,
-	CPUIDLE_POLICY_ROW_C01, /* not in this version */
-	CPUIDLE_POLICY_ROW_C02, /* not in this version */
+	CPUIDLE_POLICY_ROW_C01,
+	CPUIDLE_POLICY_ROW_C02,
 	__CPUIDLE_POLICY_ROW_END,
 };
 
@@ -326,6 +354,8 @@ enum cpuidle_policy_feature {
 	CPUIDLE_POLICY_F_COUNT = 1 << 6,
 	CPUIDLE_POLICY_F_QOS = 1 << 7,
 	CPUIDLE_POLICY_F_TIMER_STOPS = 1 << 8, /* no ARAT: BROADCAST_OFF is refused */
+	CPUIDLE_POLICY_F_C0 = 1 << 9,	       /* some CPU takes POLL_BACKEND and C1_BACKEND */
+	CPUIDLE_POLICY_F_C0_ROW = 1 << 10,     /* ... and C0_ROW */
 };
 
 /* FLAGS of a state */
@@ -337,6 +367,8 @@ enum cpuidle_policy_state_flag {
 	CPUIDLE_POLICY_SF_IRQ_WINDOW = 1 << 4, /* IRQ_WINDOW is accepted */
 	CPUIDLE_POLICY_SF_STI_MWAIT = 1 << 5,  /* STI_MWAIT is accepted */
 	CPUIDLE_POLICY_SF_HOOKED = 1 << 6,     /* our ->enter stands in this row now */
+	CPUIDLE_POLICY_SF_C0 = 1 << 7,	       /* the state that C0_ROW has put in */
+	CPUIDLE_POLICY_SF_C1 = 1 << 8,	       /* C1_BACKEND is about this state */
 };
 
 #endif /* _UAPI_CPUIDLE_POLICY_H */

@@ -181,14 +181,20 @@ static const struct rule_case rules[] = {
 	{ "cpus=0 bcast=3", EINVAL, "unknown" },
 	{ "cpus=0 count=2", EINVAL, "0 or 1" },
 	{ "cpus=0 sti=1", EOPNOTSUPP, "STI;MWAIT" },
-	{ "cpus=0 poll=1", EOPNOTSUPP, "not in this version" },
-	{ "cpus=0 poll=3", EOPNOTSUPP, "not in this version" },
-	{ "cpus=0 poll=4", EINVAL, "unknown" },
-	{ "cpus=0 c1=2", EOPNOTSUPP, "not in this version" },
-	{ "cpus=0 row=1", EOPNOTSUPP, "not in this version" },
+	{ "cpus=0 poll=3", EINVAL, "unknown" },
+	{ "cpus=0 c1=3", EINVAL, "unknown" },
+	{ "cpus=0 row=3", EINVAL, "unknown" },
 	{ "cpus=0 haltpoll=200000", EOPNOTSUPP, "not in this version" },
 	{ "cpus=0 ioport=1", EOPNOTSUPP, "not in this version" },
 	{ "cpus=0 ioport=2", EINVAL, "unknown" },
+};
+
+/* Where a CPU has UMWAIT they are taken: see c0.c. */
+static const struct rule_case c0_rules[] = {
+	{ "cpus=0 poll=1", EOPNOTSUPP, "no CPU has UMWAIT" },
+	{ "cpus=0 c1=2", EOPNOTSUPP, "no CPU has UMWAIT" },
+	{ "cpus=0 row=1", EOPNOTSUPP, "no CPU has UMWAIT" },
+	{ "cpus=0 row=1 guest=1", EOPNOTSUPP, "no CPU has UMWAIT" },
 };
 
 static void test_rules(void)
@@ -200,6 +206,10 @@ static void test_rules(void)
 
 	for (i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
 		refused(&own, set(&own, rules[i].row), rules[i].err, rules[i].text, rules[i].row);
+	for (i = 0; i < sizeof(c0_rules) / sizeof(c0_rules[0]); i++)
+		if (!(caps.features & CPUIDLE_POLICY_F_C0))
+			refused(&own, set(&own, c0_rules[i].row), c0_rules[i].err, c0_rules[i].text,
+				c0_rules[i].row);
 	snprintf(text, sizeof(text), "cpus=0 off=%#x", (1u << caps.n_states) - 1);
 	refused(&own, set(&own, text), EINVAL, "no state at all", "every state off");
 	tap_ok(own.offset > 0, "with the place of the bad attribute");

@@ -4,6 +4,9 @@
  *
  *	kmodctl contract		hold the module to its header (TAP)
  *	kmodctl modes			see each mode do what it says (TAP)
+ *	kmodctl c0			the same for C0.1 and C0.2 (TAP)
+ *	kmodctl wakes COUNT ROW...	with those rows: is each timer's and each other CPU's wake-up
+ *					seen at once? (TAP)
  *	kmodctl fuzz SEED COUNT		random and mutated messages (TAP)
  *	kmodctl stress SEED COUNT	attach, detach, lease races (TAP)
  *	kmodctl caps|config|stats|qos	print
@@ -21,11 +24,13 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "c0.h"
 #include "contract.h"
 #include "fuzz.h"
 #include "modes.h"
 #include "snapshot.h"
 #include "tap.h"
+#include "wakes.h"
 #include "wire.h"
 
 int tap_count, tap_failed;
@@ -80,6 +85,12 @@ static int cmd_caps(struct wire *w)
 	printf("version %u features %#llx cpus %u generation %u\n", c.version,
 	       (unsigned long long)c.features, c.nr_cpus, c.generation);
 	printf("driver %s attached %u own %u\n", c.driver[0] ? c.driver : "none", c.attached, c.own);
+	if (c.has_umwait_control)
+		printf("umwait_control %#x\n", c.umwait_control);
+	if (c.c0_reason[0])
+		printf("no C0.x: %s\n", c.c0_reason);
+	if (c.row_reason[0])
+		printf("no row: %s\n", c.row_reason);
 	if (c.reason[0])
 		printf("reason %s\n", c.reason);
 	if (c.owner[0])
@@ -99,12 +110,15 @@ static int cmd_config(struct wire *w)
 		printf("cpus");
 		for (k = rows[i].words - 1; k >= 0; k--)
 			printf(" %08x", rows[i].mask[k]);
-		printf(" window %#x sti %#x off %#x bcast %u count %u generation %u\n",
+		printf(" window %#x sti %#x off %#x bcast %u count %u poll %u c1 %u row %u generation %u\n",
 		       rows[i].value[CPUIDLE_POLICY_RULE_IRQ_WINDOW],
 		       rows[i].value[CPUIDLE_POLICY_RULE_STI_MWAIT],
 		       rows[i].value[CPUIDLE_POLICY_RULE_STATES_OFF],
 		       rows[i].value[CPUIDLE_POLICY_RULE_BROADCAST],
-		       rows[i].value[CPUIDLE_POLICY_RULE_COUNT], rows[i].generation);
+		       rows[i].value[CPUIDLE_POLICY_RULE_COUNT],
+		       rows[i].value[CPUIDLE_POLICY_RULE_POLL_BACKEND],
+		       rows[i].value[CPUIDLE_POLICY_RULE_C1_BACKEND],
+		       rows[i].value[CPUIDLE_POLICY_RULE_C0_ROW], rows[i].generation);
 	}
 	return n < 0;
 }
@@ -116,8 +130,10 @@ static int cmd_stats(struct wire *w)
 	unsigned int k;
 
 	for (i = 0; i < n; i++) {
-		printf("cpu %u vetoed %#x windows %llu sti %llu broadcasts %llu entries",
-		       stats[i].cpu, stats[i].vetoed, (unsigned long long)stats[i].windows,
+		printf("cpu %u waits %llu rearms %llu vetoed %#x windows %llu sti %llu broadcasts %llu"
+		       " entries",
+		       stats[i].cpu, (unsigned long long)stats[i].c0_waits,
+		       (unsigned long long)stats[i].c0_rearms, stats[i].vetoed, (unsigned long long)stats[i].windows,
 		       (unsigned long long)stats[i].sti_mwaits,
 		       (unsigned long long)stats[i].broadcasts);
 		for (k = 0; k < stats[i].n_states; k++)
@@ -312,6 +328,14 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(cmd, "modes")) {
 		modes_run();
+		return tap_end();
+	}
+	if (!strcmp(cmd, "c0")) {
+		c0_run();
+		return tap_end();
+	}
+	if (!strcmp(cmd, "wakes") && argc >= 3) {
+		wakes_run(strtoul(argv[2], NULL, 0), argc - 3, argv + 3);
 		return tap_end();
 	}
 	if (!strcmp(cmd, "fuzz") && argc == 4) {

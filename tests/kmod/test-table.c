@@ -17,9 +17,19 @@ static const struct table_caps caps = {
 	.coupled = BIT(4),
 	.ibrs = BIT(5),
 	.timer_stops = true,
+	.c0_reason = "no CPU has UMWAIT",
 };
-static const struct table_caps plain = { .states = 3, .polling = BIT(0), .mwait_c1 = BIT(1) };
-static const struct table_caps none = { .states = 0 };
+static const u32 waitpkg[2] = { 1, 0 };
+static const struct table_caps plain = {
+	.states = 3, .polling = BIT(0), .mwait_c1 = BIT(1), .c1 = BIT(1), .waitpkg = waitpkg,
+};
+static const struct table_caps guest = {
+	.states = 3, .polling = BIT(0), .c1 = BIT(1), .waitpkg = waitpkg, .in_guest = true,
+};
+static const struct table_caps fixed = {
+	.states = 2, .waitpkg = waitpkg, .row_reason = "by their place",
+};
+static const struct table_caps none = { .states = 0, .waitpkg = waitpkg, .row_reason = "no driver" };
 static const struct table_caps all_stop = { .states = 2, .timer_stop = 3 };
 static const struct table_caps bug = { .states = 2, .mwait_c1 = BIT(1), .monitor_bug = true };
 static const struct table_caps xstate = { .states = 2, .mwait_c1 = BIT(1), .xstate = BIT(1) };
@@ -53,11 +63,17 @@ static const struct field_case fields[] = {
 	{ &all_stop, R(BROADCAST), CPUIDLE_POLICY_BROADCAST_OFF, -EOPNOTSUPP, "C3STOP" },
 	{ &all_stop, R(BROADCAST), CPUIDLE_POLICY_BROADCAST_AVOID, -EINVAL, "no state at all" },
 	{ &caps, R(COUNT), 2, -EINVAL, "0 or 1" },
-	{ &caps, R(POLL_BACKEND), CPUIDLE_POLICY_POLL_C02, -EOPNOTSUPP, "not in this version" },
+	{ &caps, R(POLL_BACKEND), CPUIDLE_POLICY_POLL_C02, -EOPNOTSUPP, "no CPU has UMWAIT" },
 	{ &caps, R(POLL_BACKEND), __CPUIDLE_POLICY_POLL_END, -EINVAL, "unknown" },
-	{ &caps, R(C1_BACKEND), CPUIDLE_POLICY_C1_C01, -EOPNOTSUPP, "not in this version" },
+	{ &guest, R(POLL_BACKEND), CPUIDLE_POLICY_POLL_C01, -EOPNOTSUPP, "GUEST" },
+	{ &guest, R(C0_ROW), CPUIDLE_POLICY_ROW_C01, -EOPNOTSUPP, "GUEST" },
+	{ &fixed, R(POLL_BACKEND), CPUIDLE_POLICY_POLL_C01, -EOPNOTSUPP, "no polling" },
+	{ &fixed, R(C1_BACKEND), CPUIDLE_POLICY_C1_C01, -EOPNOTSUPP, "no plain C1" },
+	{ &fixed, R(C0_ROW), CPUIDLE_POLICY_ROW_C02, -EOPNOTSUPP, "by their place" },
+	{ &none, R(C0_ROW), CPUIDLE_POLICY_ROW_C02, -EOPNOTSUPP, "no driver" },
+	{ &caps, R(C1_BACKEND), CPUIDLE_POLICY_C1_C01, -EOPNOTSUPP, "no CPU has UMWAIT" },
 	{ &caps, R(C1_BACKEND), 77, -EINVAL, "unknown" },
-	{ &caps, R(C0_ROW), CPUIDLE_POLICY_ROW_C02, -EOPNOTSUPP, "not in this version" },
+	{ &caps, R(C0_ROW), CPUIDLE_POLICY_ROW_C02, -EOPNOTSUPP, "no CPU has UMWAIT" },
 	{ &caps, R(C0_ROW), 3, -EINVAL, "unknown" },
 	{ &caps, R(HALTPOLL_NS), 200000, -EOPNOTSUPP, "not in this version" },
 	{ &caps, R(HALTPOLL_NS), 2000000, -EINVAL, "unknown" },
@@ -74,6 +90,10 @@ static const struct field_case fields[] = {
 	{ &plain, R(BROADCAST), CPUIDLE_POLICY_BROADCAST_OFF, 0, NULL },
 	{ &caps, R(COUNT), 1, 0, NULL },
 	{ &caps, R(POLL_BACKEND), 0, 0, NULL },
+	{ &guest, R(C1_BACKEND), 0, 0, NULL },
+	{ &plain, R(POLL_BACKEND), CPUIDLE_POLICY_POLL_C02, 0, NULL },
+	{ &plain, R(C1_BACKEND), CPUIDLE_POLICY_C1_C01, 0, NULL },
+	{ &plain, R(C0_ROW), CPUIDLE_POLICY_ROW_C02, 0, NULL },
 	{ &none, R(IRQ_WINDOW), 0, 0, NULL },
 	{ &none, R(BROADCAST), 0, 0, NULL },
 };
@@ -141,7 +161,10 @@ START_TEST(test_row_is_one_word)
 	row.states_off = 0x3ff;
 	row.broadcast = 3;
 	row.count = 1;
-	ck_assert_uint_eq(row.w, (1ULL << 33) - 1);
+	row.poll = 3;
+	row.c1 = 3;
+	row.c0 = 3;
+	ck_assert_uint_eq(row.w, (1ULL << 39) - 1);
 }
 END_TEST
 
@@ -180,12 +203,63 @@ START_TEST(test_fields_together)
 	ck_assert_int_eq(table_rule_apply(&plain, &rule, rows, 1, &refusal), -EINVAL);
 	ck_assert_uint_eq(refusal.attr, R(STI_MWAIT));
 
+	rows[0] = (union table_row){ .sti_mwait = BIT(1), .c1 = 1 };
+	ck_assert_int_eq(table_row_check(&plain, rows[0], &refusal), -EINVAL);
+	ck_assert_uint_eq(refusal.attr, R(C1_BACKEND));
+
 	/* states off and broadcast avoid are each fine, but not together */
 	rows[0].w = 0;
 	rows[0].states_off = 0x3b;
 	ck_assert_int_eq(table_row_check(&caps, rows[0], &refusal), 0);
 	rows[0].broadcast = CPUIDLE_POLICY_BROADCAST_AVOID;
 	ck_assert_int_eq(table_row_check(&caps, rows[0], &refusal), -EINVAL);
+}
+END_TEST
+
+/* Hybrid parts: CPU 0 has UMWAIT, CPU 1 has not. */
+START_TEST(test_waitpkg_per_cpu)
+{
+	union table_row rows[2] = { 0 };
+	u32 mask = 3;
+	struct table_rule rule = { .given = BIT(R(C0_ROW)), .mask = &mask, .words = 1 };
+	struct table_refusal refusal;
+
+	rule.value[R(C0_ROW)] = CPUIDLE_POLICY_ROW_C02;
+	ck_assert_int_eq(table_rule_check(&plain, &rule, &refusal), 0);
+	ck_assert_int_eq(table_rule_apply(&plain, &rule, rows, 2, &refusal), -EOPNOTSUPP);
+	ck_assert_uint_eq(refusal.attr, R(C0_ROW));
+	mask = 1;
+	ck_assert_int_eq(table_rule_apply(&plain, &rule, rows, 2, &refusal), 0);
+	ck_assert_uint_eq(rows[0].c0, CPUIDLE_POLICY_ROW_C02);
+}
+END_TEST
+
+START_TEST(test_live)
+{
+	union table_row row = { .irq_window = 0x6, .states_off = 0x5, .sti_mwait = BIT(8), .c1 = 1 }, live;
+	u32 set, at;
+
+	live = table_row_live(&plain, row, -1);
+	ck_assert_uint_eq(live.irq_window, 0x6);
+	ck_assert_uint_eq(live.states_off, 0x5);
+	ck_assert_uint_eq(live.c1_at, 1);
+	live = table_row_live(&plain, row, 1);
+	ck_assert_uint_eq(live.irq_window, 0xc);
+	ck_assert_uint_eq(live.sti_mwait, BIT(9));
+	ck_assert_uint_eq(live.states_off, 0xb); /* and ours, which nobody asked for */
+	ck_assert_uint_eq(live.c1_at, 2);
+	row.c0 = CPUIDLE_POLICY_ROW_C02;
+	ck_assert_uint_eq(table_row_live(&plain, row, 1).states_off, 0x9);
+	row.w = 0;
+	ck_assert_uint_eq(table_row_live(&plain, row, -1).w, 0);
+	for (at = 0; at < TABLE_STATES; at++) {
+		for (set = 0; set < BIT(TABLE_STATES - 1); set++) {
+			ck_assert_uint_eq(table_set_live(set, at) & BIT(at), 0);
+			ck_assert_uint_eq(table_set_plain(table_set_live(set, at), at), set);
+			/* our own state is nobody's */
+			ck_assert_uint_eq(table_set_plain(table_set_live(set, at) | BIT(at), at), set);
+		}
+	}
 }
 END_TEST
 
@@ -204,7 +278,8 @@ END_TEST
 /* What fits must pass, whatever the row was. */
 START_TEST(test_fit_passes_check)
 {
-	const struct table_caps *tables[] = { &caps, &plain, &none, &all_stop, &bug, &xstate };
+	const struct table_caps *tables[] = { &caps, &plain, &none, &all_stop, &bug, &xstate,
+					      &guest, &fixed };
 	struct table_refusal refusal;
 	union table_row row;
 	u32 i, n;
@@ -212,7 +287,7 @@ START_TEST(test_fit_passes_check)
 	srandom(1);
 	for (n = 0; n < 10000; n++) {
 		for (i = 0; i < COUNTOF(tables); i++) {
-			row.w = ((u64)random() << 31 | (u64)random()) & ((1ULL << 33) - 1);
+			row.w = ((u64)random() << 31 | (u64)random()) & ((1ULL << 39) - 1);
 			row.broadcast = row.broadcast % __CPUIDLE_POLICY_BROADCAST_END;
 			row.sti_mwait &= (u32)~row.irq_window;
 			row = table_row_fit(tables[i], row);
@@ -291,6 +366,8 @@ int main(void)
 	tcase_add_test(tc, test_row_is_one_word);
 	tcase_add_test(tc, test_missing_field_keeps);
 	tcase_add_test(tc, test_fields_together);
+	tcase_add_test(tc, test_waitpkg_per_cpu);
+	tcase_add_test(tc, test_live);
 	tcase_add_test(tc, test_driver_goes);
 	tcase_add_test(tc, test_fit_passes_check);
 	tcase_add_test(tc, test_veto);

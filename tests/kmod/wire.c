@@ -294,6 +294,12 @@ static void wire_caps_cb(const struct nlmsghdr *h, void *arg)
 	snprintf(c->driver, sizeof(c->driver), "%s", wire_str(r.tb[A(DRIVER)]));
 	snprintf(c->owner, sizeof(c->owner), "%s", wire_str(r.tb[A(OWNER)]));
 	snprintf(c->reason, sizeof(c->reason), "%s", wire_str(r.tb[A(REASON)]));
+	snprintf(c->c0_reason, sizeof(c->c0_reason), "%s", wire_str(r.tb[A(C0_REASON)]));
+	snprintf(c->row_reason, sizeof(c->row_reason), "%s", wire_str(r.tb[A(C0_ROW_REASON)]));
+	c->has_umwait_control = r.tb[A(UMWAIT_CONTROL)];
+	c->umwait_control = wire_u32(r.tb[A(UMWAIT_CONTROL)]);
+	if (wire_len(r.tb[A(WAITPKG)]) <= sizeof(c->waitpkg))
+		memcpy(c->waitpkg, wire_data(r.tb[A(WAITPKG)]), wire_len(r.tb[A(WAITPKG)]));
 	c->n_states = r.n_states;
 	for (i = 0; i < r.n_states; i++) {
 		wire_parse_nest(r.states[i], tb, CPUIDLE_POLICY_STATE_MAX);
@@ -341,6 +347,8 @@ int wire_set(struct wire *w, const struct wire_row *rows, unsigned int n)
 	for (i = 0; i < n; i++) {
 		if (rows[i].given & 1)
 			wire_put_u32(&m, A(OWN_DRIVER), rows[i].own);
+		if (rows[i].guest)
+			wire_put_u32(&m, A(GUEST), 1);
 		if (rows[i].words)
 			wire_put_row(&m, &rows[i]);
 	}
@@ -453,6 +461,8 @@ static void wire_stats_cb(const struct nlmsghdr *h, void *arg)
 	s->windows = wire_u64(tb[CPU(WINDOWS)]);
 	s->sti_mwaits = wire_u64(tb[CPU(STI_MWAITS)]);
 	s->broadcasts = wire_u64(tb[CPU(BROADCASTS)]);
+	s->c0_waits = wire_u64(tb[CPU(C0_WAITS)]);
+	s->c0_rearms = wire_u64(tb[CPU(C0_REARMS)]);
 	rem = wire_len(r.tb[A(CPU)]);
 	for (a = wire_first(wire_data(r.tb[A(CPU)]), rem); a; a = wire_next(a, &rem))
 		if (a->nla_type == CPU(ENTRY) && s->n_states < 16)
@@ -517,6 +527,10 @@ static bool wire_parse_field(char *word, struct wire_row *row)
 	if (!strcmp(word, "own")) {
 		row->given |= 1;
 		row->own = strtoul(value, NULL, 0);
+		return true;
+	}
+	if (!strcmp(word, "guest")) {
+		row->guest = strtoul(value, NULL, 0);
 		return true;
 	}
 	for (i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {

@@ -45,6 +45,7 @@ struct wire_row {
 	uint32_t words;
 	uint32_t generation;
 	uint32_t own;
+	uint32_t guest;
 };
 
 int wire_open(struct wire *w); /* negative errno when there is no such family */
@@ -79,6 +80,9 @@ const struct nlattr *wire_next(const struct nlattr *a, int *rem);
 struct wire_caps {
 	uint32_t version, nr_cpus, generation, attached, own, n_states, pid, left_ms;
 	uint64_t features;
+	uint32_t waitpkg[WIRE_WORDS], umwait_control;
+	bool has_umwait_control;
+	char c0_reason[128], row_reason[128];
 	char driver[64], owner[64], reason[128];
 	char name[16][32];
 	uint32_t flags[16];
@@ -93,7 +97,7 @@ int wire_qos(struct wire *w, uint32_t id, const uint32_t *mask, uint32_t words, 
 
 struct wire_stats {
 	uint32_t cpu, vetoed, inside, n_states;
-	uint64_t windows, sti_mwaits, broadcasts, entry[16];
+	uint64_t windows, sti_mwaits, broadcasts, entry[16], c0_waits, c0_rearms;
 };
 int wire_stats(struct wire *w, struct wire_stats *stats, unsigned int max);
 
@@ -103,7 +107,10 @@ struct wire_limit {
 };
 int wire_limits(struct wire *w, struct wire_limit *limits, unsigned int max);
 
-/* "cpus=0,2-3 window=0x2 sti=0x2 off=0x4 bcast=auto|avoid|off count=1 own=1"; false: not so */
+/*
+ * "cpus=0,2-3 window=0x2 sti=0x2 off=0x4 bcast=auto|avoid|off count=1 poll=2 c1=2 row=2 own=1
+ * guest=1"; false: not so
+ */
 bool wire_parse_row(const char *text, struct wire_row *row);
 
 #endif /* WIRE_H */

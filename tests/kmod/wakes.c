@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "tap.h"
+#include "wakes.h"
+#include "wire.h"
+
+/*
+ * The tick mends a lost wake-up after at most 4 ms (250 Hz); one that is seen takes some
+ * microseconds, also in an emulator, where time passes with the instructions.
+ */
+#define WAKES_LATE_NS 1000000
+#define WAKES_SPREAD  4000 /* of the sender's pause, in rounds: longer than the way into idle */
+
+struct wakes {
+	unsigned int n, late;
+	int64_t worst;
+};
+
+static uint32_t wakes_seed = 1;
+
+static uint32_t wakes_below(uint32_t n)
+{
+	wakes_seed = wakes_seed * 1664525 + 1013904223;
+	return (wakes_seed >> 8) % n;
+}
+
+static int64_t wakes_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+static void wakes_note(struct wakes *w, int64_t ns)
+{
+	w->n++;
+	w->late += ns > WAKES_LATE_NS;
+	if (ns > w->worst)
+		w->worst = ns;
+}
+
+static void wakes_pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+/* Timers of the one CPU, 20 to 120 us ahead. */
+static void wakes_timers(struct wakes *w, unsigned int count)
+{
+	struct timespec ts;
+	int64_t until;
+
+	wakes_pin(0);
+	while (count--) {
+		until = wakes_now() + 20000 + wakes_below(100000);
+		ts.tv_sec = until / 1000000000;
+		ts.tv_nsec = until % 1000000000;
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+		wakes_note(w, wakes_now() - until);
+	}
+}
+
+/* ---- from CPU 0 to CPU 1 ---- */
+
+static _Atomic uint32_t wakes_sent, wakes_seen;
+static _Atomic int64_t wakes_at, wakes_seen_at;
+
+static void *wakes_sleeper(void *unused)
+{
+	uint32_t last = 0, sent;
+
+	(void)unused;
+	wakes_pin(1);
+	atomic_store(&wakes_seen, 1);
+	for (;;) {
+		sent = atomic_load(&wakes_sent);
+		if (sent == last) {
+			syscall(SYS_futex, &wakes_sent, FUTEX_WAIT_PRIVATE, last, NULL, NULL, 0);
+			continue;
+		}
+		atomic_store(&wakes_seen_at, wakes_now());
+		atomic_store(&wakes_seen, sent + 1);
+		if (sent == UINT32_MAX)
+			return NULL;
+		last = sent;
+	}
+}
+
+static void wakes_pause(uint32_t rounds)
+{
+	while (rounds--)
+		__asm__ volatile("" ::: "memory");
+}
+
+static void wakes_send(uint32_t value)
+{
+	atomic_store(&wakes_at, wakes_now());
+	atomic_store(&wakes_sent, value);
+	syscall(SYS_futex, &wakes_sent, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	while (atomic_load(&wakes_seen) != value + 1)
+		__asm__ volatile("" ::: "memory");
+}
+
+/*
+ * The sender never sleeps: nothing but its store may wake the other CPU. What the sleeper sees before it
+ * slept is no wake-up, and does no harm here.
+ */
+static bool wakes_remote(struct wakes *w, unsigned int count)
+{
+	pthread_t sleeper;
+	uint32_t i;
+
+	wakes_pin(0);
+	if (pthread_create(&sleeper, NULL, wakes_sleeper, NULL))
+		return false;
+	while (!atomic_load(&wakes_seen))
+		usleep(1000);
+	for (i = 1; i <= count; i++) {
+		wakes_pause(wakes_below(WAKES_SPREAD));
+		wakes_send(i);
+		wakes_note(w, atomic_load(&wakes_seen_at) - atomic_load(&wakes_at));
+	}
+	wakes_send(UINT32_MAX);
+	pthread_join(sleeper, NULL);
+	return true;
+}
+
+/* What the CPUs did meanwhile, so that the wake-ups are known to have been ours. */
+static uint64_t wakes_waits(struct wire *w, unsigned int cpu)
+{
+	static struct wire_stats stats[WIRE_CPUS];
+	int i, n = wire_stats(w, stats, WIRE_CPUS);
+
+	for (i = 0; i < n; i++)
+		if (stats[i].cpu == cpu)
+			return stats[i].c0_waits;
+	return 0;
+}
+
+int wakes_run(unsigned int count, int argc, char **argv)
+{
+	struct wakes timers = { 0 }, remote = { 0 };
+	static struct wire_row rows[16];
+	uint64_t waits;
+	struct wire w;
+	int i;
+
+	if (!tap_ok(!wire_open(&w), "the family is there"))
+		return tap_failed;
+	for (i = 0; i < argc && i < 16; i++)
+		if (!wire_parse_row(argv[i], &rows[i]))
+			return tap_failed += !tap_ok(false, "bad row %s", argv[i]);
+	tap_ok(!wire_take(&w, "wakes", 600000, 0), "lease taken");
+	if (argc)
+		tap_ok(!wire_set(&w, rows, i), "rows set: %s", w.text);
+	waits = wakes_waits(&w, 0);
+	wakes_timers(&timers, count);
+	waits = wakes_waits(&w, 0) - waits;
+	tap_ok(timers.n == count && !timers.late,
+	       "%u timers, %u late, the worst by %lld us; CPU 0 waited %llu times by UMWAIT", timers.n,
+	       timers.late, (long long)timers.worst / 1000, (unsigned long long)waits);
+	tap_ok(!argc || waits >= count * 9 / 10, "it was UMWAIT that the timers ended");
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		return tap_failed;
+	waits = wakes_waits(&w, 1);
+	tap_ok(wakes_remote(&remote, count), "a thread sleeps on CPU 1");
+	waits = wakes_waits(&w, 1) - waits;
+	tap_ok(remote.n == count && !remote.late,
+	       "%u wake-ups by CPU 0, %u late, the worst by %lld us; CPU 1 waited %llu times",
+	       remote.n, remote.late, (long long)remote.worst / 1000, (unsigned long long)waits);
+	tap_ok(!argc || waits >= count / 2, "it was UMWAIT that they ended");
+	wire_close(&w);
+	return tap_failed;
+}
