@@ -161,7 +161,10 @@ static __always_inline int enter_poll(struct cpuidle_device *dev, struct cpuidle
 	return index;
 }
 
-/* Chosen before this CPU knew that the state is not, or no more, for it: the governor chooses again. */
+/*
+ * Chosen before this CPU knew that the state is not, or no more, for it: the governor chooses
+ * again.
+ */
 __cpuidle int enter_c0(struct cpuidle_device *dev, struct cpuidle_driver *drv, int index)
 {
 	struct enter_cpu *cpu = raw_cpu_ptr(&enter_cpu);

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Three steps. Every idle device is disabled, so that its stateN are taken from sysfs with the count
- * they were made with. With all CPUs stopped, and so outside of ->enter and of the counting behind it,
- * the table is edited. The devices are enabled again, which brings stateN for the new count and starts
- * the governor's data anew; counters stay, moved along with their states. While disabled, a CPU idles
- * in the kernel's default way.
+ * Three steps. Every idle device is disabled, so that its stateN are taken from sysfs with the
+ * count they were made with. With all CPUs stopped, and so outside of ->enter and of the counting
+ * behind it, the table is edited. The devices are enabled again, which brings stateN for the new
+ * count and starts the governor's data anew; counters stay, moved along with their states. While
+ * disabled, a CPU idles in the kernel's default way.
  *
- * cpuidle's lock cannot be held over the middle step (see hook.c), so that step looks whether somebody
- * has enabled a device meanwhile, as a switch of governors does, and then leaves all as it was.
+ * cpuidle's lock cannot be held over the middle step (see hook.c), so that step looks whether
+ * somebody has enabled a device meanwhile, as a switch of governors does, and then leaves all as
+ * it was.
  *
- * Only for drivers whose callbacks know a state by the live table alone. acpi_idle has arrays of its
- * own by index, and writes flags by index when a CPU comes online.
+ * Only for drivers whose callbacks know a state by the live table alone. acpi_idle has arrays of
+ * its own by index, and writes flags by index when a CPU comes online.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 #include <linux/cpu.h>

@@ -16,14 +16,16 @@ int insert_at(void);
 const char *insert_refusal(const struct cpuidle_driver *drv);
 
 /*
- * Put it in, kept from every CPU, and move everything that is numbered by state along: the driver's rows,
- * counters, veto bits, and what the idle path reads of @rows, which are plain. Attached before. 0, or a
- * negative errno with the reason in @why.
+ * Put it in, kept from every CPU, and move everything that is numbered by state along: the
+ * driver's rows, counters, veto bits, and what the idle path reads of @rows, which are plain.
+ * Attached before. 0, or a negative errno with the reason in @why.
  */
 int insert_add(const struct table_caps *caps, const union table_row *rows, bool deep,
 	       const char **why);
 
-/* Take it out again; no CPU uses it any more. It fails with -EAGAIN only, and may be called again. */
+/*
+ * Take it out again; no CPU uses it any more. It fails with -EAGAIN only, and may be called again.
+ */
 int insert_remove(const struct table_caps *caps, const union table_row *rows);
 
 /* Its name, by the deepest wait that anybody asks for. */

@@ -22,10 +22,11 @@ int measure_put(struct sk_buff *skb, unsigned int cpu, unsigned int states)
 {
 	const struct enter_cpu *e = &per_cpu(enter_cpu, cpu);
 	struct nlattr *nest = nla_nest_start(skb, CPUIDLE_POLICY_A_CPU);
+	u32 vetoed = table_set_plain(READ_ONCE(e->vetoed), insert_at());
 	unsigned int i;
 
 	if (!nest || nla_put_u32(skb, CPUIDLE_POLICY_CPU_ID, cpu) ||
-	    nla_put_u32(skb, CPUIDLE_POLICY_CPU_VETOED, table_set_plain(READ_ONCE(e->vetoed), insert_at())) ||
+	    nla_put_u32(skb, CPUIDLE_POLICY_CPU_VETOED, vetoed) ||
 	    nla_put_u32(skb, CPUIDLE_POLICY_CPU_INSIDE, READ_ONCE(e->inside)) ||
 	    measure_put_u64(skb, CPUIDLE_POLICY_CPU_WINDOWS, READ_ONCE(e->windows)) ||
 	    measure_put_u64(skb, CPUIDLE_POLICY_CPU_STI_MWAITS, READ_ONCE(e->sti_mwaits)) ||

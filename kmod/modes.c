@@ -320,15 +320,17 @@ int modes_commit(struct modes_stage *stage, struct table_refusal *refusal)
 	modes_row();
 	if (had_own && !modes_own)
 		modes_settle_now(); /* the place is wanted back */
-	else if (had != !!hook_driver() || had_own != own_running() || had_row != (insert_at() >= 0))
+	else if (had != !!hook_driver() || had_own != own_running() ||
+		 had_row != (insert_at() >= 0))
 		event_driver();
 	modes_settle(modes_grace_ms);
 	return 0;
 }
 
 /*
- * Nothing here can fail, nothing of ours is allocated: this is the dead man's way. Our own state is out
- * of use at once, and out of the table as well unless somebody works on the devices at the moment.
+ * Nothing here can fail, nothing of ours is allocated: this is the dead man's way. Our own state
+ * is out of use at once, and out of the table as well unless somebody works on the devices at the
+ * moment.
  */
 void modes_clear(void)
 {

@@ -295,8 +295,8 @@ static union table_row table_row_merge(union table_row row, const struct table_r
 	return row;
 }
 
-static int table_waitpkg_check(const struct table_caps *caps, const struct table_rule *rule, u32 cpu,
-			       struct table_refusal *refusal)
+static int table_waitpkg_check(const struct table_caps *caps, const struct table_rule *rule,
+			       u32 cpu, struct table_refusal *refusal)
 {
 	static const u32 attrs[] = { ATTR(POLL_BACKEND), ATTR(C1_BACKEND), ATTR(C0_ROW) };
 	u32 i;

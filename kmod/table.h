@@ -115,7 +115,10 @@ int table_rows_check(const struct table_caps *caps, const union table_row *rows,
 /* The row with all that @caps does not allow taken out. */
 union table_row table_row_fit(const struct table_caps *caps, union table_row row);
 
-/* A set, or a row, as the idle path has it, with our own state at index @at; negative: there is none. */
+/*
+ * A set, or a row, as the idle path has it, with our own state at index @at; negative: there is
+ * none.
+ */
 u32 table_set_live(u32 set, int at);
 u32 table_set_plain(u32 set, int at);
 union table_row table_row_live(const struct table_caps *caps, union table_row row, int at);

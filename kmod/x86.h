@@ -55,12 +55,14 @@ static __always_inline u64 x86_tsc(void)
 
 static __always_inline void x86_umonitor(const void *address)
 {
-	asm volatile(".byte 0xf3, 0x0f, 0xae, 0xf1" : : "c"(address) : "memory"); /* umonitor %rcx */
+	/* umonitor %rcx */
+	asm volatile(".byte 0xf3, 0x0f, 0xae, 0xf1" : : "c"(address) : "memory");
 }
 
 /*
- * UMWAIT (SDM volume 2): wait for a store to the monitored line, an interrupt, masked or not, or for
- * the TSC to reach @end. True when none of these ended it but the limit of IA32_UMWAIT_CONTROL.
+ * UMWAIT (SDM volume 2): wait for a store to the monitored line, an interrupt, masked or not, or
+ * for the TSC to reach @end. True when none of these ended it but the limit of
+ * IA32_UMWAIT_CONTROL.
  */
 static __always_inline bool x86_umwait(u32 control, u64 end)
 {

@@ -50,10 +50,10 @@
  *		INDEX u32, NAME string, DESC string, LATENCY_NS u64, RESIDENCY_NS u64,
  *		FLAGS u32 (CPUIDLE_POLICY_SF_*)
  *	WAITPKG		set	CPUs that have UMONITOR and UMWAIT
- *	UMWAIT_CONTROL	u32	IA32_UMWAIT_CONTROL as it stands (the kernel's umwait_control files write
- *				it, this module never does): bit 0: C0.2 is not allowed, the CPU takes
- *				C0.1; bits 31-2: TSC ticks after which any UMWAIT ends, 0: never. Left
- *				out without WAITPKG
+ *	UMWAIT_CONTROL	u32	IA32_UMWAIT_CONTROL as it stands (the kernel's umwait_control
+ *				files write it, this module never does): bit 0: C0.2 is not allowed,
+ *				the CPU takes C0.1; bits 31-2: TSC ticks after which any UMWAIT
+ *				ends, 0: never. Left out without WAITPKG
  *	C0_REASON	string	why no CPU can wait in C0.1 or C0.2; left out when one can
  *	C0_ROW_REASON	string	why C0_ROW is not accepted; left out when it is
  *	Without a driver the states are those the module's own driver would bring.
@@ -82,8 +82,8 @@
  *	GENERATION	u32	optional: refuse with -ESTALE unless this is the current one
  *	OWN_DRIVER	u32	optional: 1 registers the module's own driver where the kernel has
  *				none (refused where it has one), 0 takes it away again
- *	GUEST		u32	optional: 1: backends and rows of C0.1 and C0.2 are meant in a guest, too,
- *				where UMWAIT does not give the CPU back to the host
+ *	GUEST		u32	optional: 1: backends and rows of C0.1 and C0.2 are meant in a
+ *				guest, too, where UMWAIT does not give the CPU back to the host
  *	RULE		nest*	applied in order; a field left out keeps the CPU's value:
  *		CPUMASK		set	required
  *		IRQ_WINDOW	u32	states after whose wait interrupts are let in for a moment,
@@ -95,7 +95,7 @@
  *		COUNT		u32	1: count this CPU's idle entries (STATS_GET)
  *		POLL_BACKEND	u32	enum cpuidle_policy_poll: how the polling state waits
  *		C1_BACKEND	u32	enum cpuidle_policy_c1: how the first state that halts waits
- *		C0_ROW		u32	enum cpuidle_policy_row: use a state of its own for C0.1 or C0.2
+ *		C0_ROW		u32	enum cpuidle_policy_row: a state of its own for C0.x
  *		HALTPOLL_NS	u32	0
  *		IOPORT		u32	enum cpuidle_policy_ioport
  *	The last two hold places: this version takes the value 0 (the host's own way) and refuses
@@ -103,11 +103,12 @@
  *	OWN_DRIVER is refused.
  *
  *	While any CPU has C0_ROW, the driver's table has one state more, behind the polling one:
- *	C0.2 (or C0.1, when nobody asks for more), exit latency and target residency 200 ns, with
- *	counters of its own. It is in sysfs and in STATE for every CPU, and kept from those that did
- *	not ask for it. Sets of states in a RULE, here and in CONFIG_GET, and VETOED are numbered as
- *	if it were not there, so they mean the same whoever asks for it. Every CPU that is present
- *	must be online the first time, because an idle device is only known once it was used.
+ *	C0.2 (or C0.1, when nobody asks for more), exit latency and target residency 200 ns,
+ *	with counters of its own. It is in sysfs and in STATE for every CPU, and kept from those
+ *	that did not ask for it. Sets of states in a RULE, here and in CONFIG_GET, and VETOED
+ *	are numbered as if it were not there, so they mean the same whoever asks for it. Every
+ *	CPU that is present must be online the first time, because an idle device is only known
+ *	once it was used.
  *
  *	All rules are decoded and checked against the driver's table before anything changes; then
  *	all is committed without a way to fail. When the ACK is there, each CPU has seen its new
