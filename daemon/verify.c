@@ -2,6 +2,7 @@
 #include "verify.h"
 
 #include "host.h"
+#include "modes.h"
 
 enum result { RESULT_OK, RESULT_DIFFERS, RESULT_UNSUPPORTED };
 
@@ -174,6 +175,13 @@ static const char *mode_why(enum mode_reason reason)
 		return "no state it could act on";
 	case MODE_UNSAFE:
 		return "unsafe without a timer that runs in every state";
+	case MODE_NO_ROW:
+	case MODE_ROW_GOVERNOR:
+	case MODE_ROW_LIMIT:
+	case MODE_ROW_DISABLED:
+	case MODE_NO_C1:
+	case MODE_C02_FORBIDDEN:
+		return modes_reason_text(reason);
 	case MODE_AS_ASKED:
 	case MODE_NOT_NEEDED:
 	case MODE_HARMLESS:
@@ -193,7 +201,7 @@ static void value_text(uint8_t kind, uint64_t value, char *buf)
 
 static char *detail_of(const struct key *k)
 {
-	char found[LATENCY_TEXT_MAX], wanted[LATENCY_TEXT_MAX], text[160];
+	char found[LATENCY_TEXT_MAX], wanted[LATENCY_TEXT_MAX], text[200];
 
 	value_text(k->kind, k->found, found);
 	value_text(k->kind, k->wanted, wanted);

@@ -273,19 +273,29 @@ static void advise_looser(struct advisor *a, const struct subject *s)
 								    : "on /dev/cpu_dma_latency");
 }
 
+/* Something near to what was named is in effect. */
+static bool is_near(enum mode_reason reason)
+{
+	return reason >= MODE_NO_ROW;
+}
+
 /* A mode that was named and is not in effect. What auto leaves out needs no word. */
 static void advise_modes(struct advisor *a, const struct subject *s)
 {
 	for (unsigned i = 0; i < MODE_N; i++) {
 		const struct plan_mode_cell *c = &s->row->modes[i];
+		const char *words = modes_module_words(a->machine, i, c->reason);
 
 		if (c->requested == MODE_AUTO || c->reason == MODE_AS_ASKED ||
 		    c->reason == MODE_HARMLESS || c->reason == MODE_OFFLINE)
 			continue;
 		notes_add(&a->notes, c->reason == MODE_UNSAFE ? DIAG_WARNING : DIAG_INFO,
 			  &a->policy->profiles[s->row->profile].at, s->index,
-			  "%s=%s has no effect: %s; it stays %s", modes_key(i),
-			  plan_mode_value_name(c->requested), modes_reason_text(c->reason),
+			  "%s=%s %s: %s%s%s; it %s %s", modes_key(i),
+			  plan_mode_value_name(c->requested),
+			  is_near(c->reason) ? "is not possible here" : "has no effect",
+			  modes_reason_text(c->reason), *words ? ": " : "", words,
+			  is_near(c->reason) ? "becomes" : "stays",
 			  plan_mode_value_name(c->effective));
 	}
 }

@@ -4,6 +4,7 @@
 #include "bootargs.h"
 #include "buf.h"
 #include "hold-text.h"
+#include "modes.h"
 
 struct pile {
 	const struct policy *policy;
@@ -405,11 +406,9 @@ static void pile_demotion(struct pile *p)
 	put(p, "hardware");
 }
 
-/* What a file of umwait_control holds once the plan stands. */
 static uint64_t umwait_stands(const struct pile *p, enum machine_umwait which)
 {
-	return p->plan->umwait[which] != UMWAIT_KEEP ? p->plan->umwait[which]
-						     : p->machine->umwait[which].now;
+	return modes_umwait_stands(p->machine, p->plan, which);
 }
 
 static void pile_umwait(struct pile *p)
@@ -431,6 +430,78 @@ static void pile_umwait(struct pile *p)
 	put(p, "hardware");
 }
 
+/* The module --------------------------------------------------------------------------------------- */
+
+static void say_part(struct pile *p, const char *what)
+{
+	buf_printf(&p->buf, "%s%s", p->buf.n ? "; " : "", what);
+}
+
+static void say_set(struct pile *p, const char *before, unsigned mask, const char *behind)
+{
+	if (!mask)
+		return;
+	say_part(p, before);
+	say_states(p, mask);
+	buf_puts(&p->buf, behind);
+}
+
+static void say_wait(struct pile *p, const char *what, uint8_t wait)
+{
+	if (wait == C0_WAIT_NONE)
+		return;
+	say_part(p, what);
+	buf_puts(&p->buf, wait == C0_WAIT_1 ? "C0.1" : "C0.2");
+}
+
+static void say_kept(struct pile *p)
+{
+	const struct plan_module *m = &p->from->module;
+
+	if (m->limit_ns != LATENCY_NONE) {
+		say_part(p, "keeps the limit ");
+		say_latency(p, m->limit_ns);
+	}
+	say_wait(p, "POLL waits in ", m->poll);
+	say_wait(p, "C1 waits in ", m->c1);
+	say_wait(p, "a state of its own is there, ", m->row);
+	if (!m->row && p->plan->row && p->table)
+		say_part(p, "keeps this CPU out of the state that others have asked for");
+	say_set(p, "lets interrupts in behind ", m->irq_window, "");
+	say_set(p, "enters ", m->sti_mwait, " by STI;MWAIT");
+	say_set(p, "keeps ", m->states_off, " off");
+	if (m->broadcast == BROADCAST_AVOID)
+		say_part(p, "enters no state in which the timer stops");
+}
+
+/* What was wanted and is not so, with the module's own words where it has some. */
+static void say_lost(struct pile *p)
+{
+	for (unsigned i = 0; i < MODE_N; i++) {
+		const struct plan_mode_cell *c = &p->from->modes[i];
+		const char *words = modes_module_words(p->machine, i, c->reason);
+
+		if (c->wanted == c->effective || c->reason == MODE_OFFLINE)
+			continue;
+		say_part(p, "not ");
+		buf_printf(&p->buf, "%s %s: %s%s%s", modes_key(i), plan_mode_value_name(c->wanted),
+			   modes_reason_text(c->reason), *words ? ": " : "", words);
+	}
+}
+
+static void pile_module(struct pile *p)
+{
+	const struct machine_module *m = &p->machine->module;
+
+	if (m->loaded)
+		say_kept(p);
+	if (m->loaded && !p->buf.n)
+		buf_puts(&p->buf, "keeps nothing for this CPU");
+	say_lost(p);
+	if (p->buf.n)
+		put(p, "cpuidle_policy");
+}
+
 static void pile_rest(struct pile *p)
 {
 	unsigned mask = 0;
@@ -440,7 +511,11 @@ static void pile_rest(struct pile *p)
 	for (uint32_t i = 0; i < p->table->n; i++)
 		mask |= (unsigned)p->from->states[i].enabled << i;
 	say_states(p, mask);
-	buf_puts(&p->buf, p->from->only_poll ? ": the CPU spins when idle; limit " : "; limit ");
+	if (p->from->module.row && !p->from->own_off)
+		buf_printf(&p->buf, ", C0.%u", p->plan->row);
+	buf_puts(&p->buf, p->from->only_poll && p->from->modes[MODE_C0].effective == MODE_OFF
+				  ? ": the CPU spins when idle; limit "
+				  : "; limit ");
 	say_latency(p, p->from->limit_ns);
 	put(p, "what remains");
 }
@@ -470,6 +545,7 @@ int layers_make(const struct policy *policy, const struct machine *machine, cons
 	pile_governor(&p);
 	pile_demotion(&p);
 	pile_umwait(&p);
+	pile_module(&p);
 	pile_rest(&p);
 	free(p.buf.text);
 	return p.failed ? -ENOMEM : 0;

@@ -76,6 +76,8 @@ struct machine_cpu {
 	bool own_off; /* somebody disabled the state machine.own_row on it */
 };
 
+#define MACHINE_REASON_MAX 192U
+
 /*
  * What cpuidle_policy.ko lets the product do beyond sysfs; all false while it does not serve us. Sets of states
  * are bits of the driver's table, whose numbers are those of stateN.
@@ -84,8 +86,14 @@ struct machine_module {
 	bool loaded; /* and we are the one who sets it */
 	bool limits; /* keeps latency requests of ours in the kernel, beside the CPUs' own files */
 	bool states_off; /* keeps states off for us, beside stateN/disable */
-	bool c0x, irq_window, sti_mwait, haltpoll, broadcast, ioport;
+	bool c0x; /* lets POLL and C1 wait in C0.1 or C0.2, on the CPUs of c0_cpus */
+	bool c0_row; /* and can put in a state of its own for that */
+	bool irq_window, sti_mwait, haltpoll, broadcast, ioport;
 	uint16_t window_states, sti_mwait_states; /* where these two are accepted */
+	uint16_t c1_states; /* what C0=c1 would be about */
+	uint32_t c0_cpus[CPU_MAX / 32]; /* bit N of the whole: CPU N */
+	/* The module's own words why not, "" where it can. */
+	char c0_reason[MACHINE_REASON_MAX], c0_row_reason[MACHINE_REASON_MAX];
 	bool own_driver; /* can bring a driver of its own where the kernel has none */
 };
 
@@ -168,6 +176,12 @@ int machine_intern_table(struct machine *m, const struct idle_table *t, uint16_t
 
 /* The table of a CPU, NULL where it has none. */
 const struct idle_table *machine_table(const struct machine *m, uint32_t cpu);
+
+/* May the module let this CPU wait in C0.1 or C0.2? */
+static inline bool machine_module_c0(const struct machine_module *m, uint32_t cpu)
+{
+	return m->loaded && m->c0x && cpu < CPU_MAX && m->c0_cpus[cpu / 32] >> cpu % 32 & 1;
+}
 
 /* N of a state's stateN in sysfs, where own_row says so one more than its number. */
 static inline uint32_t machine_file_of(uint8_t own_row, uint32_t state)

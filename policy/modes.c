@@ -9,6 +9,8 @@
 struct host {
 	const struct machine *machine;
 	const struct idle_table *table; /* NULL: no cpuidle on these CPUs */
+	const struct policy *policy;
+	const struct plan *plan;
 	const struct settings *settings;
 	const struct plan_row *row;
 };
@@ -70,31 +72,26 @@ static uint64_t halt_latency(const struct idle_table *table)
 	return LATENCY_NONE;
 }
 
-static enum mode_value c0_requested(const struct settings *s)
-{
-	bool deep = s->c0_depth == C0_DEPTH_2;
+/* By place: what C0Depth= makes of it. */
+static const enum mode_value c0_values[][2] = {
+	[C0_OFF] = {MODE_OFF, MODE_OFF},
+	[C0_POLL] = {MODE_C0_POLL_1, MODE_C0_POLL_2},
+	[C0_STATE] = {MODE_C0_STATE_1, MODE_C0_STATE_2},
+	[C0_AUTO] = {MODE_AUTO, MODE_AUTO},
+	[C0_C1] = {MODE_C0_C1_1, MODE_C0_C1_2},
+};
 
-	switch ((enum c0_mode)s->c0) {
-	case C0_OFF:
-		return MODE_OFF;
-	case C0_POLL:
-		return deep ? MODE_C0_POLL_2 : MODE_C0_POLL_1;
-	case C0_STATE:
-		return deep ? MODE_C0_STATE_2 : MODE_C0_STATE_1;
-	case C0_AUTO:
-		break;
-	}
-	return MODE_AUTO;
+static enum mode_value c0_value(const struct host *h, enum c0_mode place)
+{
+	return c0_values[place][h->settings->c0_depth == C0_DEPTH_2];
 }
 
-/* Does the limit leave room for C0.x? With a limit of zero ZeroLatency= decides, for POLL's place only. */
+/* Does the limit leave room for C0.x? With a limit of zero ZeroLatency= decides. */
 static bool c0_fits_limit(const struct host *h)
 {
 	uint64_t limit = h->row->limit_ns;
 
-	if (limit != 0)
-		return limit >= C0X_LATENCY_NS;
-	return h->settings->zero_latency == ZERO_LATENCY_C0 && h->settings->c0 != C0_STATE;
+	return limit ? limit >= C0X_LATENCY_NS : h->settings->zero_latency == ZERO_LATENCY_C0;
 }
 
 /* Would the CPU spin otherwise? A limit between POLL and C1 says so even where C1 is kept by others. */
@@ -103,9 +100,89 @@ static bool c0_is_useful(const struct host *h)
 	return h->row->only_poll || h->row->limit_ns < halt_latency(h->table);
 }
 
+void modes_own_state(const struct machine *m, enum c0_wait depth, struct idle_state *ret)
+{
+	*ret = m->own_state;
+	if (!m->own_row || depth) {
+		snprintf(ret->name, sizeof(ret->name), "C0.%u", depth == C0_WAIT_1 ? 1 : 2);
+		snprintf(ret->desc, sizeof(ret->desc), "UMWAIT %s", ret->name);
+	}
+	/* Its files count microseconds, in which it takes none. */
+	ret->exit_latency_ns = ret->target_residency_ns = C0X_LATENCY_NS;
+	ret->class = STATE_CLASS_C0X;
+	ret->entry = STATE_ENTRY_UMWAIT;
+}
+
+/* Do lists of states of the CPU's profiles name the own state, or its class? */
+static bool own_state_is_disabled(const struct host *h)
+{
+	const struct plan_demand *d = &h->plan->demands[h->row->demands];
+	struct idle_state own;
+
+	modes_own_state(h->machine, h->settings->c0_depth == C0_DEPTH_2 ? C0_WAIT_2 : C0_WAIT_1,
+			&own);
+	for (uint32_t i = 0; i < h->row->n_demands; i++) {
+		const struct words *w = &h->policy->profiles[d[i].profile].resolved.disable_states;
+
+		for (uint32_t k = 0; k < w->n; k++)
+			if (machine_state_matches(&own, w->v[k]))
+				return true;
+	}
+	return false;
+}
+
+/* Why there can be no state of its own for this CPU; MODE_AS_ASKED where there can. */
+static enum mode_reason row_reason(const struct host *h)
+{
+	if (own_state_is_disabled(h))
+		return MODE_ROW_DISABLED;
+	/* The governors then take state 0 without a look at the table. */
+	if (h->row->kernel_zero)
+		return MODE_ROW_LIMIT;
+	/* It polls in state 0 and halts in state 1, whatever that is. */
+	if (streq(h->machine->governor, "haltpoll"))
+		return MODE_ROW_GOVERNOR;
+	return h->machine->module.c0_row ? MODE_AS_ASKED : MODE_NO_ROW;
+}
+
+/* In which place, once C0.x itself is possible: the one that was asked for, or POLL's, which always is. */
+static enum c0_mode c0_place(const struct host *h, enum c0_mode asked, enum mode_reason *ret)
+{
+	*ret = MODE_AS_ASKED;
+	if (asked == C0_STATE)
+		*ret = row_reason(h);
+	else if (asked == C0_C1 && !(h->machine->module.c1_states & halts(h->table, h->row)))
+		*ret = MODE_NO_C1;
+	return *ret == MODE_AS_ASKED ? asked : C0_POLL;
+}
+
+static bool c02_is_forbidden(const struct host *h)
+{
+	return h->settings->c0_depth == C0_DEPTH_2 && h->plan->has_umwait[UMWAIT_C02] &&
+	       modes_umwait_stands(h->machine, h->plan, UMWAIT_C02) == 0;
+}
+
+/* C0.x is wanted at this place, and the module can do it on this CPU. */
+static struct plan_mode_cell c0_in_effect(const struct host *h, enum mode_value asked,
+					  enum c0_mode place)
+{
+	enum mode_reason reason;
+	enum mode_value wanted = c0_value(h, place), effective;
+
+	place = c0_place(h, place, &reason);
+	effective = c0_value(h, place);
+	if (c02_is_forbidden(h)) {
+		effective = c0_values[place][0];
+		if (reason == MODE_AS_ASKED)
+			reason = MODE_C02_FORBIDDEN;
+	}
+	return cell(asked, wanted, effective, reason);
+}
+
 static struct plan_mode_cell decide_c0(const struct host *h)
 {
-	enum mode_value asked = c0_requested(h->settings), wanted = asked;
+	enum mode_value asked = c0_value(h, h->settings->c0);
+	enum c0_mode place = h->settings->c0 == C0_AUTO ? C0_POLL : h->settings->c0;
 
 	if (asked == MODE_OFF)
 		return unwanted(asked, MODE_OFF, MODE_AS_ASKED);
@@ -119,9 +196,15 @@ static struct plan_mode_cell decide_c0(const struct host *h)
 		return unwanted(asked, MODE_OFF, MODE_GUEST);
 	if (!c0_fits_limit(h))
 		return unwanted(asked, MODE_OFF, MODE_LIMIT_TOO_SHORT);
-	if (asked == MODE_AUTO)
-		wanted = h->settings->c0_depth == C0_DEPTH_2 ? MODE_C0_POLL_2 : MODE_C0_POLL_1;
-	return by_module(h, h->machine->module.c0x, asked, wanted, MODE_OFF);
+	if (!h->row->c0_able)
+		return by_module(h, false, asked, c0_value(h, place), MODE_OFF);
+	return c0_in_effect(h, asked, place);
+}
+
+static bool takes_c1(const struct plan_row *row)
+{
+	return row->modes[MODE_C0].effective == MODE_C0_C1_1 ||
+	       row->modes[MODE_C0].effective == MODE_C0_C1_2;
 }
 
 static struct plan_mode_cell decide_c1_interrupts(const struct host *h)
@@ -136,6 +219,10 @@ static struct plan_mode_cell decide_c1_interrupts(const struct host *h)
 	enum mode_value wanted = asked == MODE_AUTO ? MODE_WINDOW : asked;
 	const struct machine_module *module = &h->machine->module;
 	uint16_t able = wanted == MODE_WINDOW ? module->window_states : module->sti_mwait_states;
+
+	/* C1 is entered in one way only. */
+	if (wanted == MODE_STI_MWAIT && takes_c1(h->row))
+		able &= (uint16_t)~module->c1_states;
 
 	if (asked == MODE_NATIVE)
 		return unwanted(asked, MODE_NATIVE, MODE_AS_ASKED);
@@ -225,11 +312,13 @@ static struct plan_mode_cell offline(struct plan_mode_cell c, enum mode_value ot
 	return cell(c.requested, otherwise, otherwise, MODE_OFFLINE);
 }
 
-void modes_decide(const struct machine *machine, const struct settings *settings,
-		  struct plan_row *row)
+void modes_decide(const struct machine *machine, const struct policy *policy,
+		  const struct plan *plan, const struct settings *settings, struct plan_row *row)
 {
 	struct host h = {
 		.machine = machine,
+		.policy = policy,
+		.plan = plan,
 		.table = row->table < machine->n_tables ? &machine->tables[row->table] : NULL,
 		.settings = settings,
 		.row = row,
@@ -262,10 +351,63 @@ static void keep_off(const struct machine *machine, struct plan_row *row)
 	row->disable_mask &= (uint16_t)~off;
 }
 
-void modes_module(const struct machine *machine, struct plan_row *row)
+static void keep_c0(struct plan_row *row)
+{
+	struct plan_module *m = &row->module;
+
+	switch ((enum mode_value)row->modes[MODE_C0].effective) {
+	case MODE_C0_C1_1:
+		m->c1 = C0_WAIT_1;
+		m->poll = C0_WAIT_1;
+		break;
+	case MODE_C0_C1_2:
+		m->c1 = C0_WAIT_2;
+		m->poll = C0_WAIT_2;
+		break;
+	case MODE_C0_POLL_1:
+		m->poll = C0_WAIT_1;
+		break;
+	case MODE_C0_POLL_2:
+		m->poll = C0_WAIT_2;
+		break;
+	case MODE_C0_STATE_1:
+		m->row = C0_WAIT_1;
+		break;
+	case MODE_C0_STATE_2:
+		m->row = C0_WAIT_2;
+		break;
+	case MODE_OFF:
+	case MODE_NATIVE:
+	case MODE_WINDOW:
+	case MODE_STI_MWAIT:
+	case MODE_HALTPOLL_ON:
+	case MODE_AUTO:
+	case MODE_AVOID:
+	case MODE_DIRECT:
+		break;
+	}
+}
+
+/* C0.x that was named; auto wants none where there is no POLL to replace. */
+static bool wants_c0_driver(const struct plan_row *row)
+{
+	uint8_t asked = row->modes[MODE_C0].requested;
+
+	return row->c0_able && asked != MODE_OFF && asked != MODE_AUTO;
+}
+
+/* Does a row ask for something that takes an idle driver? */
+static bool wants_driver(const struct plan_row *row)
+{
+	return row->policy_limit_ns != LATENCY_NONE || wants_c0_driver(row) ||
+	       row->modes[MODE_C1_INTERRUPTS].requested == MODE_WINDOW;
+}
+
+void modes_module(const struct machine *machine, struct plan_row *row, struct plan *plan)
 {
 	uint16_t halting;
 
+	plan->own_driver |= machine->module.own_driver && wants_driver(row);
 	if (!machine->module.loaded || row->table >= machine->n_tables)
 		return;
 	halting = halts(&machine->tables[row->table], row);
@@ -275,7 +417,19 @@ void modes_module(const struct machine *machine, struct plan_row *row)
 		row->module.sti_mwait = halting & machine->module.sti_mwait_states;
 	if (row->modes[MODE_BROADCAST].effective == MODE_AVOID)
 		row->module.broadcast = BROADCAST_AVOID;
+	keep_c0(row);
+	if (row->module.c1)
+		row->module.sti_mwait &= (uint16_t)~machine->module.c1_states;
+	plan->row = MAX_OF(plan->row, row->module.row);
+	plan->guest |= machine->virt == VIRT_GUEST &&
+		       (row->module.poll || row->module.c1 || row->module.row);
 	keep_off(machine, row);
+}
+
+uint64_t modes_umwait_stands(const struct machine *m, const struct plan *plan,
+			     enum machine_umwait which)
+{
+	return plan->umwait[which] != UMWAIT_KEEP ? plan->umwait[which] : m->umwait[which].now;
 }
 
 void modes_umwait(const struct policy *policy, const struct machine *m, struct plan *plan)
@@ -292,12 +446,6 @@ void modes_umwait(const struct policy *policy, const struct machine *m, struct p
 		plan->umwait[i] =
 			m->umwait[i].present && !m->umwait[i].left ? want[i] : UMWAIT_KEEP;
 	}
-}
-
-bool modes_want_driver(const struct plan_row *row)
-{
-	return row->policy_limit_ns != LATENCY_NONE ||
-	       row->modes[MODE_C1_INTERRUPTS].requested == MODE_WINDOW;
 }
 
 const char *modes_key(enum plan_mode mode)
@@ -346,6 +494,30 @@ const char *modes_reason_text(enum mode_reason reason)
 		return "the kernel does it by itself here";
 	case MODE_OFFLINE:
 		return "the CPU is offline";
+	case MODE_NO_ROW:
+		return "no state of its own can be put in here, so POLL waits in this way";
+	case MODE_ROW_GOVERNOR:
+		return "governor haltpoll would take a state of its own for halting, so POLL waits "
+		       "in this way";
+	case MODE_ROW_LIMIT:
+		return "the limit leaves POLL alone, so POLL waits in this way";
+	case MODE_ROW_DISABLED:
+		return "DisableStates= means this state as well, so POLL waits in this way";
+	case MODE_NO_C1:
+		return "there is no C1 that could wait so, POLL alone does";
+	case MODE_C02_FORBIDDEN:
+		return "umwait_control/enable_c02 is 0, so the CPU takes C0.1; UmwaitC02=on would "
+		       "allow C0.2";
 	}
 	return "unknown";
+}
+
+const char *modes_module_words(const struct machine *machine, enum plan_mode mode,
+			       enum mode_reason reason)
+{
+	if (mode != MODE_C0)
+		return "";
+	if (reason == MODE_NO_ROW)
+		return machine->module.c0_row_reason;
+	return reason == MODE_MODULE_LACKS ? machine->module.c0_reason : "";
 }

@@ -20,7 +20,8 @@ const struct plan_module *module_row_of(const struct module_rows *rows, uint32_t
 static bool same_modes(const struct plan_module *a, const struct plan_module *b)
 {
 	return a->irq_window == b->irq_window && a->sti_mwait == b->sti_mwait &&
-	       a->states_off == b->states_off && a->broadcast == b->broadcast;
+	       a->states_off == b->states_off && a->broadcast == b->broadcast &&
+	       a->poll == b->poll && a->c1 == b->c1 && a->row == b->row;
 }
 
 bool module_row_equal(const struct plan_module *a, const struct plan_module *b)
@@ -52,6 +53,7 @@ int module_rows_make(const struct plan *plan, struct module_rows *ret)
 
 	if (plan) {
 		rows.own_driver = plan->own_driver;
+		rows.guest = plan->guest;
 		rows.row_of = calloc(plan->n_cpus + 1, sizeof(*rows.row_of));
 		rows.rows = calloc(plan->n_rows + 1, sizeof(*rows.rows));
 		to = calloc(plan->n_rows + 1, sizeof(*to));

@@ -14,6 +14,7 @@ struct module_rows {
 	struct plan_module *rows; /* distinct */
 	uint32_t n_rows;
 	bool own_driver; /* the module's own driver is to stand */
+	bool guest; /* C0.x is meant in a guest, too */
 };
 
 /* Of the plan; NULL: nothing at all. ret is initialised here. -ENOMEM. */

@@ -66,6 +66,10 @@ const char *plan_mode_value_name(enum mode_value value)
 		return "c0.1-state";
 	case MODE_C0_STATE_2:
 		return "c0.2-state";
+	case MODE_C0_C1_1:
+		return "c0.1-c1";
+	case MODE_C0_C1_2:
+		return "c0.2-c1";
 	case MODE_WINDOW:
 		return "window";
 	case MODE_STI_MWAIT:

@@ -29,7 +29,13 @@ struct row_key {
 	uint8_t zero[5];
 };
 
-enum key_flag { KEY_ONLINE = 1 << 0, KEY_HAS_QOS = 1 << 1, KEY_WAITPKG = 1 << 2 };
+enum key_flag {
+	KEY_ONLINE = 1 << 0,
+	KEY_HAS_QOS = 1 << 1,
+	KEY_WAITPKG = 1 << 2,
+	KEY_C0 = 1 << 3,
+	KEY_OWN_OFF = 1 << 4,
+};
 
 struct resolver {
 	const struct policy *policy;
@@ -250,6 +256,7 @@ static void decide_states(const struct resolver *rs, struct plan_row *row)
 		decide_state(rs, row, i, &table->states[i]);
 	decide_first(rs, row, table);
 	row->only_poll = row->online;
+	row->kernel_zero = limit_in_force(rs, row) == 0;
 	for (uint32_t i = 0; i < table->n; i++)
 		if (row->states[i].enabled && table->states[i].class != STATE_CLASS_POLL)
 			row->only_poll = false;
@@ -341,6 +348,8 @@ static int fill_row(struct resolver *rs, const struct row_key *key, struct plan_
 		.online = key->flags & KEY_ONLINE,
 		.has_qos = key->flags & KEY_HAS_QOS,
 		.waitpkg = key->flags & KEY_WAITPKG,
+		.c0_able = key->flags & KEY_C0,
+		.own_off = key->flags & KEY_OWN_OFF,
 		.disabled_prior = key->disabled_prior,
 		.left = key->left,
 		.hold_limit_ns = key->hold_ns,
@@ -360,8 +369,8 @@ static int fill_row(struct resolver *rs, const struct row_key *key, struct plan_
 	/* Of the groups' winner, with what is held on top. */
 	settings = rs->policy->profiles[row->profile].resolved;
 	held_overlay(&rs->held, rs->policy, key->held, &settings);
-	modes_decide(rs->machine, &settings, row);
-	modes_module(rs->machine, row);
+	modes_decide(rs->machine, rs->policy, rs->plan, &settings, row);
+	modes_module(rs->machine, row, rs->plan);
 	return 0;
 }
 
@@ -442,7 +451,9 @@ static void make_key(const struct resolver *rs, uint32_t cpu, struct row_key *re
 		.left = c->left,
 		.table = MACHINE_NO_TABLE,
 		.flags = (uint8_t)((c->online ? KEY_ONLINE : 0) | (c->has_qos ? KEY_HAS_QOS : 0) |
-				   (c->waitpkg ? KEY_WAITPKG : 0)),
+				   (c->waitpkg ? KEY_WAITPKG : 0) |
+				   (machine_module_c0(&rs->machine->module, cpu) ? KEY_C0 : 0) |
+				   (c->own_off ? KEY_OWN_OFF : 0)),
 	};
 	if (c->online) {
 		ret->table = c->table;
@@ -530,6 +541,7 @@ static int resolver_init(struct resolver *rs)
 		return -ENOMEM;
 	rs->plan->n_cpus = n;
 	rs->plan->own_row = rs->machine->own_row;
+	modes_umwait(rs->policy, rs->machine, rs->plan);
 	rs->plan->sets_global =
 		rs->machine->has_global && rs->policy->global_limit_ns != LATENCY_NONE;
 	rs->plan->global_ns =
@@ -574,14 +586,9 @@ int plan_resolve(const struct policy *policy, const struct machine *machine,
 	if (r >= 0)
 		r = held_make(holds, machine->n_cpus, &rs.held);
 	if (r >= 0)
-		modes_umwait(policy, machine, rs.plan);
-	if (r >= 0)
 		r = rank_groups(&rs);
 	if (r >= 0)
 		r = make_rows(&rs);
-	for (uint32_t i = 0; r >= 0 && i < rs.plan->n_rows; i++)
-		rs.plan->own_driver |=
-			machine->module.own_driver && modes_want_driver(&rs.plan->rows[i]);
 	if (r >= 0)
 		warn_held(policy, holds, diags);
 	if (r >= 0)

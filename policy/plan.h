@@ -64,6 +64,8 @@ enum mode_value {
 	MODE_C0_POLL_2, /* C0.1 / C0.2 in POLL's place */
 	MODE_C0_STATE_1,
 	MODE_C0_STATE_2, /* own row between POLL and C1 */
+	MODE_C0_C1_1,
+	MODE_C0_C1_2, /* in POLL's place and C1's */
 	MODE_WINDOW,
 	MODE_STI_MWAIT,
 	MODE_HALTPOLL_ON, /* with haltpoll_ns */
@@ -85,6 +87,12 @@ enum mode_reason {
 	MODE_UNSAFE, /* Broadcast=off without ARAT: timers would be lost */
 	MODE_HARMLESS, /* Broadcast=off with ARAT: the kernel already does it */
 	MODE_OFFLINE,
+	MODE_NO_ROW, /* no own row on this driver; POLL's place is taken instead */
+	MODE_ROW_GOVERNOR, /* the governor takes state 1 for halting; the same */
+	MODE_ROW_LIMIT, /* the limit leaves state 0 alone; the same */
+	MODE_ROW_DISABLED, /* DisableStates= means the row; the same */
+	MODE_NO_C1, /* no C1 that could be replaced; POLL's place alone */
+	MODE_C02_FORBIDDEN, /* umwait_control: the CPU takes C0.1 for C0.2 */
 };
 
 struct plan_mode_cell {
@@ -115,11 +123,16 @@ struct plan_module {
 	uint64_t limit_ns; /* LATENCY_NONE: none */
 	uint16_t irq_window, sti_mwait, states_off;
 	uint8_t broadcast; /* enum broadcast_mode */
+	uint8_t poll, c1, row; /* enum c0_wait: how POLL waits, and C1; the own state's use */
 };
+
+enum c0_wait { C0_WAIT_NONE, C0_WAIT_1, C0_WAIT_2 };
 
 struct plan_row {
 	uint16_t table; /* machine table, MACHINE_NO_TABLE; what the offline have is unknown */
 	bool online, has_qos, waitpkg;
+	bool c0_able; /* machine_module_c0() */
+	bool own_off; /* as machine_cpu.own_off */
 	bool guarded; /* ResidencyGuard= looks at it */
 	uint16_t
 		disabled_prior; /* bit i: others (or the kernel's default) had stateI/disable set */
@@ -150,6 +163,7 @@ struct plan_row {
 	struct plan_module module;
 
 	uint32_t n_cpus; /* CPUs with this row */
+	bool kernel_zero; /* the limit as the kernel has it leaves state 0 alone */
 	bool only_poll; /* no online state but POLL is left: the CPU spins */
 };
 
@@ -163,6 +177,8 @@ struct plan {
 	bool sets_global; /* our limit is held on /dev/cpu_dma_latency */
 	uint64_t global_ns;
 	bool own_driver; /* the module's own driver is needed: the kernel has none */
+	uint8_t row; /* enum c0_wait: the deepest that any CPU's own state is to be, as it is named */
+	bool guest; /* C0.x is asked for by name in a guest */
 	uint8_t own_row; /* machine.own_row, as the states' files are named */
 	bool has_umwait[UMWAIT_N]; /* the host has that file */
 	uint64_t umwait[UMWAIT_N]; /* what it shall hold, UMWAIT_KEEP: what others put there */

@@ -17,7 +17,7 @@
 #define POLICY_GROUPS_MAX    128U
 #define POLICY_WORKLOADS_MAX 256U
 
-enum c0_mode { C0_OFF, C0_POLL, C0_STATE, C0_AUTO };
+enum c0_mode { C0_OFF, C0_POLL, C0_STATE, C0_AUTO, C0_C1 };
 enum c0_depth { C0_DEPTH_1, C0_DEPTH_2 };
 enum zero_latency { ZERO_LATENCY_POLL, ZERO_LATENCY_C0 };
 enum c1_interrupts { C1_NATIVE, C1_WINDOW, C1_STI_MWAIT, C1_AUTO };

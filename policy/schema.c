@@ -109,13 +109,13 @@ const struct schema_row schema_rows[] = {
 		.key = "C0",
 		.type = TYPE_CHOICE,
 		.def = "off",
-		.choices = "off|poll|state|auto",
+		.choices = "off|poll|state|auto|c1",
 		.offset = IN_SETTINGS(c0),
 		.bit = SETTING_C0,
 		.help = "Waiting with UMWAIT in C0.1 or C0.2 where the CPU has it.",
 		.values =
-			"off, poll (in place of POLL's loop), state (a state between POLL and C1) or "
-			"auto",
+			"off, poll (in place of POLL's loop), state (a state between POLL and C1), c1 (in "
+			"place of both POLL's loop and C1) or auto",
 	},
 	{
 		.section = SECTION_PROFILE,

@@ -181,31 +181,55 @@ static char *state_reason_text(struct maker *k, const struct plan_row *row, uint
 	return text(k, "disabled by others");
 }
 
+static void put_state(struct maker *k, struct view_row *row, uint32_t index,
+		      const struct idle_state *s, bool enabled, char *reason)
+{
+	row->states[row->n_states++] = (struct view_state){
+		.index = index,
+		.name = text(k, "%s", s->name),
+		.exit_latency_ns = s->exit_latency_ns,
+		.target_residency_ns = s->target_residency_ns,
+		.class = text(k, "%s", machine_class_name(s->class)),
+		.enabled = enabled,
+		.reason = reason,
+	};
+}
+
+/* The state of cpuidle_policy.ko: in the driver's one table, for every CPU, once any of them asks for it. */
+static void put_own_state(struct maker *k, const struct plan_row *from, struct view_row *row,
+			  uint32_t index)
+{
+	struct idle_state own;
+	bool on = from->module.row && !from->own_off;
+
+	modes_own_state(k->machine, k->plan->row, &own);
+	put_state(k, row, index, &own, on,
+		  text(k, "%s",
+		       on ? "put in by cpuidle_policy for C0="
+		       : from->module.row
+			       ? "disabled by others"
+			       : "not asked for on this CPU, kept off by cpuidle_policy"));
+}
+
 static void make_states(struct maker *k, const struct plan_row *from, struct view_row *row)
 {
+	uint8_t own = k->machine->own_row ? k->machine->own_row : k->plan->row ? 1 : 0;
 	const struct idle_table *table;
 
 	if (from->table >= k->machine->n_tables)
 		return;
 	table = &k->machine->tables[from->table];
-	row->states = calloc(table->n, sizeof(*row->states));
+	row->states = calloc(table->n + 1U, sizeof(*row->states));
 	if (!row->states) {
 		k->failed = true;
 		return;
 	}
-	row->n_states = table->n;
 	for (uint32_t i = 0; i < table->n; i++) {
-		const struct idle_state *s = &table->states[i];
-
-		row->states[i] = (struct view_state){
-			.index = i,
-			.name = text(k, "%s", s->name),
-			.exit_latency_ns = s->exit_latency_ns,
-			.target_residency_ns = s->target_residency_ns,
-			.class = text(k, "%s", machine_class_name(s->class)),
-			.enabled = from->states[i].enabled,
-			.reason = state_reason_text(k, from, i, s),
-		};
+		if (own && i == own)
+			put_own_state(k, from, row, own);
+		put_state(k, row, machine_file_of(own, i), &table->states[i],
+			  from->states[i].enabled,
+			  state_reason_text(k, from, i, &table->states[i]));
 	}
 }
 
@@ -219,11 +243,15 @@ static char *mode_value_text(struct maker *k, const struct plan_row *row, enum m
 	return text(k, "%s", plan_mode_value_name(value));
 }
 
-static char *mode_reason_words(struct maker *k, const struct plan_mode_cell *c)
+static char *mode_reason_words(struct maker *k, const struct plan_mode_cell *c, enum plan_mode mode)
 {
-	const char *why = modes_reason_text(c->reason);
+	const char *why = modes_reason_text(c->reason),
+		   *module = modes_module_words(k->machine, mode, c->reason);
 
-	if (c->requested == MODE_AUTO && c->wanted != c->effective)
+	if (*module)
+		return text(k, "%s: %s", why, module);
+	if (c->requested == MODE_AUTO && c->wanted != c->effective &&
+	    c->reason != MODE_C02_FORBIDDEN)
 		return text(k, "%s would do, but it %s", plan_mode_value_name(c->wanted), why);
 	return text(k, "%s", why);
 }
@@ -243,7 +271,7 @@ static void make_modes(struct maker *k, const struct plan_row *from, struct view
 			.name = text(k, "%s", plan_mode_name(i)),
 			.requested = mode_value_text(k, from, c->requested),
 			.effective = mode_value_text(k, from, c->effective),
-			.reason = mode_reason_words(k, c),
+			.reason = mode_reason_words(k, c, i),
 		};
 	}
 }
@@ -304,6 +332,7 @@ static bool reads_same(const struct plan *plan, const struct plan_row *a, const 
 	if (a->table != b->table || a->online != b->online || a->profile != b->profile ||
 	    a->limit_ns != b->limit_ns || a->limit_source != b->limit_source ||
 	    a->limit_profile != b->limit_profile || a->policy_limit_ns != b->policy_limit_ns ||
+	    a->own_off != b->own_off ||
 	    MIN_OF(a->cpu_others_ns, a->global_others_ns) !=
 		    MIN_OF(b->cpu_others_ns, b->global_others_ns))
 		return false;

@@ -16,12 +16,18 @@ static void close_scene(void)
 
 struct host {
 	const char *states;
-	bool waitpkg, guest, module, no_arat;
+	bool waitpkg, guest, module, no_arat, no_row, c02_off;
 	const char *vendor, *release, *governor;
 	uint32_t family;
 };
 
 static const struct host spr = {.states = SPR, .waitpkg = true, .module = true};
+static const struct host spr_acpi = {
+	.states = SPR, .waitpkg = true, .module = true, .no_row = true};
+static const struct host spr_c01 = {
+	.states = SPR, .waitpkg = true, .module = true, .c02_off = true};
+static const struct host spr_haltpoll = {
+	.states = SPR, .waitpkg = true, .module = true, .governor = "haltpoll"};
 static const struct host spr_bare = {.states = SPR, .waitpkg = true};
 static const struct host spr_guest = {
 	.states = SPR, .waitpkg = true, .guest = true, .module = true};
@@ -72,7 +78,9 @@ static struct machine *make(const struct host *h)
 	m->osrelease = strdup(h->release ? h->release : "6.12.0");
 	m->module = (struct machine_module){
 		.loaded = h->module,
-		.c0x = h->module,
+		.c0x = h->module && h->waitpkg,
+		.c0_row = h->module && h->waitpkg && !h->no_row,
+		.c1_states = h->module ? 1U << 1 : 0,
 		.irq_window = h->module,
 		.sti_mwait = h->module,
 		.haltpoll = h->module,
@@ -81,6 +89,10 @@ static struct machine *make(const struct host *h)
 		.window_states = h->module ? 0x3fe : 0, /* all but the first */
 		.sti_mwait_states = h->module ? 1U << 1 : 0,
 	};
+	if (m->module.c0x)
+		m->module.c0_cpus[0] = 3;
+	if (h->c02_off)
+		m->umwait[UMWAIT_C02] = (struct machine_knob){.present = true};
 	return m;
 }
 
@@ -116,9 +128,37 @@ static const struct {
 	 MODE_LIMIT_TOO_SHORT},
 	{&spr, "C0=poll\nLatencyLimit=0\nZeroLatency=c0", MODE_C0, MODE_C0_POLL_2, MODE_C0_POLL_2,
 	 MODE_AS_ASKED},
-	/* A row behind POLL is never taken at a limit of zero. */
-	{&spr, "C0=state\nLatencyLimit=0\nZeroLatency=c0", MODE_C0, MODE_OFF, MODE_OFF,
-	 MODE_LIMIT_TOO_SHORT},
+	/* A row behind POLL is never taken at a limit of zero, nor at one that is zero in us. */
+	{&spr, "C0=state\nLatencyLimit=0\nZeroLatency=c0", MODE_C0, MODE_C0_STATE_2, MODE_C0_POLL_2,
+	 MODE_ROW_LIMIT},
+	{&spr, "C0=state\nLatencyLimit=0", MODE_C0, MODE_OFF, MODE_OFF, MODE_LIMIT_TOO_SHORT},
+	{&spr, "C0=state\nLatencyLimit=999ns", MODE_C0, MODE_C0_STATE_2, MODE_C0_POLL_2,
+	 MODE_ROW_LIMIT},
+	{&spr, "C0=state\nLatencyLimit=199ns", MODE_C0, MODE_OFF, MODE_OFF, MODE_LIMIT_TOO_SHORT},
+	{&spr, "C0=state\nLatencyLimit=1us", MODE_C0, MODE_C0_STATE_2, MODE_C0_STATE_2,
+	 MODE_AS_ASKED},
+	/* Where there can be none, POLL itself waits so. */
+	{&spr_acpi, "C0=state\nC0Depth=C0.1", MODE_C0, MODE_C0_STATE_1, MODE_C0_POLL_1,
+	 MODE_NO_ROW},
+	{&spr_haltpoll, "C0=state", MODE_C0, MODE_C0_STATE_2, MODE_C0_POLL_2, MODE_ROW_GOVERNOR},
+	{&spr, "C0=state\nDisableStates=c0x", MODE_C0, MODE_C0_STATE_2, MODE_C0_POLL_2,
+	 MODE_ROW_DISABLED},
+	{&spr, "C0=state\nDisableStates=C0.2", MODE_C0, MODE_C0_STATE_2, MODE_C0_POLL_2,
+	 MODE_ROW_DISABLED},
+	{&spr, "C0=state\nDisableStates=C0.1", MODE_C0, MODE_C0_STATE_2, MODE_C0_STATE_2,
+	 MODE_AS_ASKED},
+	/* In C1's place, too. */
+	{&spr, "C0=c1", MODE_C0, MODE_C0_C1_2, MODE_C0_C1_2, MODE_AS_ASKED},
+	{&spr, "C0=c1\nC0Depth=C0.1", MODE_C0, MODE_C0_C1_1, MODE_C0_C1_1, MODE_AS_ASKED},
+	{&spr, "C0=c1\nDisableStates=C1", MODE_C0, MODE_C0_C1_2, MODE_C0_POLL_2, MODE_NO_C1},
+	{&skx, "C0=c1", MODE_C0, MODE_OFF, MODE_OFF, MODE_NO_WAITPKG},
+	{&spr_bare, "C0=c1", MODE_C0, MODE_C0_C1_2, MODE_OFF, MODE_NO_MODULE},
+	/* What the host forbids the CPU turns into C0.1; told as what it is. */
+	{&spr_c01, "C0=poll", MODE_C0, MODE_C0_POLL_2, MODE_C0_POLL_1, MODE_C02_FORBIDDEN},
+	{&spr_c01, "C0=state", MODE_C0, MODE_C0_STATE_2, MODE_C0_STATE_1, MODE_C02_FORBIDDEN},
+	{&spr_c01, "C0=poll\nC0Depth=C0.1", MODE_C0, MODE_C0_POLL_1, MODE_C0_POLL_1, MODE_AS_ASKED},
+	{&spr_c01, "C0=poll\n[Daemon]\nUmwaitC02=on", MODE_C0, MODE_C0_POLL_2, MODE_C0_POLL_2,
+	 MODE_AS_ASKED},
 	{&spr, "C0=state", MODE_C0, MODE_C0_STATE_2, MODE_C0_STATE_2, MODE_AS_ASKED},
 	{&spr, "C0=state\nC0Depth=C0.1", MODE_C0, MODE_C0_STATE_1, MODE_C0_STATE_1, MODE_AS_ASKED},
 	{&spr, "C0=off", MODE_C0, MODE_OFF, MODE_OFF, MODE_AS_ASKED},
@@ -216,10 +256,108 @@ START_TEST(module_that_lacks_a_mode)
 {
 	struct machine *m = make(&spr);
 
-	m->module.c0x = false;
+	m->module.c0x = false; /* on no CPU */
 	scene_set(&s, m, "[Daemon]\nDefaultProfile=p\n[Profile p]\nC0=poll\n");
 	ck_assert_uint_eq(scene_row(&s, 0)->modes[MODE_C0].effective, MODE_OFF);
 	ck_assert_uint_eq(scene_row(&s, 0)->modes[MODE_C0].reason, MODE_MODULE_LACKS);
+}
+END_TEST
+
+/* Hybrid parts: each CPU for itself, as the processor says and as the module does. */
+START_TEST(each_cpu_by_its_own)
+{
+	struct machine *m = make(&spr);
+
+	m->cpus[1].waitpkg = false;
+	scene_set(&s, m, "[Daemon]\nDefaultProfile=p\n[Profile p]\nC0=poll\n");
+	ck_assert_uint_eq(scene_row(&s, 0)->module.poll, C0_WAIT_2);
+	ck_assert_uint_eq(scene_row(&s, 1)->module.poll, C0_WAIT_NONE);
+	ck_assert_uint_eq(scene_row(&s, 1)->modes[MODE_C0].reason, MODE_NO_WAITPKG);
+	scene_done(&s);
+	m = make(&spr);
+	m->module.c0_cpus[0] = 2;
+	scene_set(&s, m, "[Daemon]\nDefaultProfile=p\n[Profile p]\nC0=state\n");
+	ck_assert_uint_eq(scene_row(&s, 0)->module.row, C0_WAIT_NONE);
+	ck_assert_uint_eq(scene_row(&s, 0)->modes[MODE_C0].reason, MODE_MODULE_LACKS);
+	ck_assert_uint_eq(scene_row(&s, 1)->module.row, C0_WAIT_2);
+	ck_assert_uint_eq(s.plan->row, C0_WAIT_2);
+	ck_assert(!s.plan->guest);
+}
+END_TEST
+
+/* Somebody's zero, on the global device or in the CPU's own file: ZeroLatency= decides. */
+START_TEST(zero_of_others)
+{
+	for (int i = 0; i < 4; i++) {
+		struct machine *m = make(&spr);
+		bool poll = i & 1;
+
+		m->has_global = true;
+		if (i & 2)
+			m->global_ns = m->global_others_ns = 0;
+		else
+			m->cpus[0].qos_ns = m->cpus[0].qos_prior_ns = 0;
+		scene_set(&s, m,
+			  poll ? "[Daemon]\nDefaultProfile=p\n[Profile p]\nC0=auto\n"
+				 "ZeroLatency=poll\n"
+			       : "[Daemon]\nDefaultProfile=p\n[Profile p]\nC0=auto\n"
+				 "ZeroLatency=c0\n");
+		ck_assert_uint_eq(scene_row(&s, 0)->module.poll, poll ? 0 : C0_WAIT_2);
+		ck_assert_uint_eq(scene_row(&s, 0)->modes[MODE_C0].reason,
+				  poll ? MODE_LIMIT_TOO_SHORT : MODE_AS_ASKED);
+		/* Who has no such limit does not spin. */
+		ck_assert_uint_eq(scene_row(&s, 1)->module.poll, i == 2 ? (unsigned)C0_WAIT_2 : 0);
+		scene_done(&s);
+	}
+}
+END_TEST
+
+START_TEST(guest_is_named_to_the_module)
+{
+	scene_set(&s, make(&spr_guest), "[Daemon]\nDefaultProfile=p\n[Profile p]\nC0=poll\n");
+	ck_assert(s.plan->guest);
+	scene_done(&s);
+	scene_set(&s, make(&spr_guest),
+		  "[Daemon]\nDefaultProfile=p\n[Profile p]\nC0=auto\nLatencyLimit=0\n"
+		  "ZeroLatency=c0\n");
+	ck_assert(!s.plan->guest);
+}
+END_TEST
+
+/* C1 is entered in one way. */
+START_TEST(c1_is_either_umwait_or_mwait)
+{
+	scene_set(&s, make(&spr),
+		  "[Daemon]\nDefaultProfile=p\n[Profile p]\nC0=c1\nC1Interrupts=sti-mwait\n");
+	ck_assert_uint_eq(scene_row(&s, 0)->module.c1, C0_WAIT_2);
+	ck_assert_uint_eq(scene_row(&s, 0)->module.poll, C0_WAIT_2);
+	ck_assert_uint_eq(scene_row(&s, 0)->module.sti_mwait, 0);
+	scene_done(&s);
+	scene_set(&s, make(&spr),
+		  "[Daemon]\nDefaultProfile=p\n[Profile p]\nC0=c1\nC1Interrupts=window\n");
+	ck_assert_uint_eq(scene_row(&s, 0)->module.irq_window & 2, 2);
+}
+END_TEST
+
+/* Without a driver the module's own is brought for C0.x that was named, where the CPU has it. */
+START_TEST(named_c0_brings_a_driver)
+{
+	static const struct {
+		const char *c0;
+		bool wanted;
+	} c0[] = {{"poll", true}, {"state", true}, {"c1", true}, {"auto", false}, {"off", false}};
+	char text[80];
+
+	for (size_t i = 0; i < ARRAY_SIZE(c0); i++) {
+		struct machine *m = make(&none);
+
+		m->module.own_driver = true;
+		snprintf(text, sizeof(text), "[Daemon]\nDefaultProfile=p\n[Profile p]\nC0=%s\n",
+			 c0[i].c0);
+		scene_set(&s, m, text);
+		ck_assert_int_eq(s.plan->own_driver, c0[i].wanted);
+		scene_done(&s);
+	}
 }
 END_TEST
 
@@ -231,7 +369,7 @@ START_TEST(all_have_names)
 	}
 	for (unsigned i = MODE_OFF; i <= MODE_DIRECT; i++)
 		ck_assert_str_ne(plan_mode_value_name(i), "unknown");
-	for (unsigned i = MODE_AS_ASKED; i <= MODE_OFFLINE; i++)
+	for (unsigned i = MODE_AS_ASKED; i <= MODE_C02_FORBIDDEN; i++)
 		ck_assert_str_ne(modes_reason_text(i), "unknown");
 }
 END_TEST
@@ -246,6 +384,11 @@ int main(void)
 	tcase_add_test(tc, limit_of_others_counts_for_modes);
 	tcase_add_test(tc, unmet_modes_are_told_when_named);
 	tcase_add_test(tc, module_that_lacks_a_mode);
+	tcase_add_test(tc, each_cpu_by_its_own);
+	tcase_add_test(tc, zero_of_others);
+	tcase_add_test(tc, guest_is_named_to_the_module);
+	tcase_add_test(tc, c1_is_either_umwait_or_mwait);
+	tcase_add_test(tc, named_c0_brings_a_driver);
 	tcase_add_test(tc, all_have_names);
 	suite_add_tcase(suite, tc);
 	return test_main(suite);

@@ -73,6 +73,7 @@ START_TEST(test_choices)
 		[C0_POLL] = "poll",
 		[C0_STATE] = "state",
 		[C0_AUTO] = "auto",
+		[C0_C1] = "c1",
 		NULL,
 	};
 	static const char *const depth[] = {[C0_DEPTH_1] = "C0.1", [C0_DEPTH_2] = "C0.2", NULL};

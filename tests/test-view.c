@@ -239,6 +239,109 @@ START_TEST(unknown_latency_has_no_number)
 }
 END_TEST
 
+static struct machine *spr(void)
+{
+	struct machine *m = scene_host(
+		4, "POLL 0/0, C1 1/1 MWAIT 0x00, C1E 2/4 MWAIT 0x01, C6 290/800 MWAIT 0x20");
+
+	for (uint32_t i = 0; i < 4; i++)
+		m->cpus[i].waitpkg = true;
+	m->module = (struct machine_module){
+		.loaded = true,
+		.limits = true,
+		.states_off = true,
+		.c0x = true,
+		.c0_row = true,
+		.irq_window = true,
+		.window_states = 0xe,
+		.c1_states = 2,
+		.c0_cpus = {0xf},
+	};
+	return m;
+}
+
+#define ROW_POLICY                                                                             \
+	"[Profile p]\nC0=state\nLatencyLimit=2us\nC1Interrupts=window\n[Profile q]\nC0=poll\n" \
+	"C0Depth=C0.1\nDisableStates=C6\n[Group g]\nCPUs=0-1\nProfile=p\n[Group h]\nCPUs=2\n"  \
+	"Profile=q\n"
+
+/* The module's own state is listed where sysfs has it, whether it stands already or is yet to be put in. */
+START_TEST(own_state_is_in_its_place)
+{
+	for (int there = 0; there < 2; there++) {
+		struct machine *m = spr();
+
+		m->own_row = (uint8_t)there;
+		snprintf(m->own_state.name, sizeof(m->own_state.name), "C0.2");
+		m->cpus[1].own_off = there;
+		look(m, ROW_POLICY, 0);
+		has("  0 POLL  on       0/0      poll      first state, always on\n"
+		    "  1 C0.2  on   200ns/200ns  c0x       put in by cpuidle_policy for C0=\n"
+		    "  2 C1    on     1us/1us    halt      exit latency 1us <= limit 2us\n");
+		has("  1 C0.2  off  200ns/200ns  c0x       not asked for on this CPU, kept off by");
+		if (there)
+			has("  1 C0.2  off  200ns/200ns  c0x       disabled by others");
+		ck_assert_uint_eq(v.rows[0].n_states, 5);
+		ck_assert_uint_eq(v.rows[0].states[4].index, 4);
+		/* Sets for the module are numbered without it. */
+		ck_assert_uint_eq(scene_row(&s, 0)->module.irq_window, 1U << 1 | 1U << 2);
+		ck_assert_uint_eq(scene_row(&s, 2)->module.states_off, 1U << 3);
+		close_view();
+	}
+	look(spr(), "[Profile p]\n", 0);
+	ck_assert_uint_eq(v.rows[0].n_states, 4);
+}
+END_TEST
+
+START_TEST(explain_says_what_the_module_does)
+{
+	look(spr(), ROW_POLICY, VIEW_LAYERS);
+	ck_assert_str_eq(layer(0, "cpuidle_policy"),
+			 "keeps the limit 2us; a state of its own is there, C0.2; lets interrupts "
+			 "in behind C1, C1E");
+	ck_assert_str_eq(layer(1, "cpuidle_policy"),
+			 "POLL waits in C0.1; keeps this CPU out of the state that others have "
+			 "asked for; keeps C6 off");
+	ck_assert_str_eq(layer(2, "cpuidle_policy"),
+			 "keeps this CPU out of the state that others have asked for");
+	ck_assert_str_eq(layer(0, "what remains"), "POLL, C1, C1E, C0.2; limit 2us");
+}
+END_TEST
+
+/* What it cannot do is told in its own words, in every place. */
+START_TEST(module_says_why_not)
+{
+	struct machine *m = spr();
+
+	m->module.c0_row = false;
+	snprintf(m->module.c0_row_reason, sizeof(m->module.c0_row_reason), "because of acpi_idle");
+	look(m, ROW_POLICY, VIEW_LAYERS);
+	ck_assert_str_eq(layer(0, "cpuidle_policy"),
+			 "keeps the limit 2us; POLL waits in C0.2; lets interrupts in behind C1, "
+			 "C1E; not C0 c0.2-state: no state of its own can be put in here, so POLL "
+			 "waits in this way: because of acpi_idle");
+	has("waits in this way: because of acpi_idle");
+	ck_assert(scene_says(&s, DIAG_INFO,
+			     "C0=c0.2-state is not possible here: no state of its own can be put "
+			     "in here, so POLL waits in this way: because of acpi_idle; it becomes "
+			     "c0.2-poll"));
+	close_view();
+	m = spr();
+	m->module.c0x = false;
+	snprintf(m->module.c0_reason, sizeof(m->module.c0_reason), "no CPU has UMWAIT");
+	look(m, ROW_POLICY, VIEW_LAYERS);
+	ck_assert_ptr_nonnull(strstr(layer(0, "cpuidle_policy"),
+				     "not C0 c0.2-state: the loaded cpuidle_policy.ko cannot do it "
+				     "here: no CPU has UMWAIT"));
+	ck_assert(scene_says(&s, DIAG_INFO, "cannot do it here: no CPU has UMWAIT; it stays off"));
+	close_view();
+	m = spr();
+	m->module = (struct machine_module){.loaded = false};
+	look(m, ROW_POLICY, VIEW_LAYERS);
+	ck_assert_ptr_nonnull(strstr(layer(0, "cpuidle_policy"), "not C1Interrupts window: needs"));
+}
+END_TEST
+
 START_TEST(changes_text)
 {
 	struct machine *m = scene_host(4, HSW);
@@ -284,6 +387,9 @@ int main(void)
 	tcase_add_test(tc, explain_names_the_way_in);
 	tcase_add_test(tc, menu_stops_at_the_first_over_the_limit);
 	tcase_add_test(tc, unknown_latency_has_no_number);
+	tcase_add_test(tc, own_state_is_in_its_place);
+	tcase_add_test(tc, explain_says_what_the_module_does);
+	tcase_add_test(tc, module_says_why_not);
 	tcase_add_test(tc, changes_text);
 	suite_add_tcase(suite, tc);
 	return test_main(suite);
