@@ -12,11 +12,17 @@ install_into()
 	DESTDIR=$1 cmake --install "$build"
 }
 
-# as_listed DIR: the files below DIR are those of tests/install.list, no more and no less, with their modes.
+# as_listed DIR: the files below DIR are those of tests/install.list and the module's sources, no more and no
+# less, with their modes.
 as_listed()
 {
+	local version
+	version=$(sed -n 's/^project(cpuidled VERSION \([0-9.]*\).*/\1/p' "$top/CMakeLists.txt")
 	(cd "$1" && find . ! -type d -printf '%m %p\n' | sed 's| \.| |; s| /lib/| /usr/lib/|' | sort -k2) >"$T/found"
-	sed '/^#/d; /^$/d' "$top/tests/install.list" | sort -k2 | diff - "$T/found"
+	{
+		sed '/^#/d; /^$/d' "$top/tests/install.list"
+		tree_files "$top" | sed -n "s|^kmod/|644 /usr/src/cpuidle-policy-$version/|p"
+	} | sort -k2 | diff - "$T/found"
 }
 
 # No file may speak of the folder it was built in.
