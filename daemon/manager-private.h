@@ -5,13 +5,15 @@
 #include "manager.h"
 
 #include "foreign.h"
+#include "guard.h"
 #include "kernel.h"
 #include "reload.h"
 #include "report.h"
+#include "tally.h"
 #include "transition.h"
 
 /* The manager's inside, shared by manager.c (loop, state), manager-run.c (pipeline), manager-look.c
- * (others), manager-module.c (the kernel's module). */
+ * (others), manager-module.c (the kernel's module), manager-guard.c (the residency guard). */
 #define MANAGER_ERROR_MAX 512U
 
 struct sd_event_source;
@@ -51,6 +53,9 @@ struct manager {
 	struct kernel *kernel; /* NULL: not used with these options */
 	struct sd_event_source *module_news, *module_renew;
 	struct sd_event_source *module_settle; /* one-shot, off when there is nothing to do */
+	struct guard guard; /* of no cells: nobody asks for it */
+	struct tally tally;
+	struct sd_event_source *guard_timer; /* NULL: off */
 	bool again; /* the run that ends needs another one: the host changed by it */
 	bool module_came; /* worth another handshake */
 	char module_text[KERNEL_TEXT_MAX]; /* what it is to us, or why it is nothing */
@@ -101,6 +106,13 @@ void manager_module_stop(struct manager *m);
 int manager_module_verify(struct manager *m, struct findings *f);
 void manager_module_free(struct manager *m);
 void manager_module_describe(struct manager *m, struct machine_module *ret);
+
+/*
+ * manager-guard.c: takes up a new plan, after a run; looks from now on, or not any more. True: the plan has a veto
+ * that is none any more, and wants another run.
+ */
+bool manager_guard_follow(struct manager *m);
+void manager_guard_free(struct manager *m);
 
 /* manager-look.c: reads every marked file once and answers what others wrote. */
 void manager_look(struct manager *m);

@@ -213,6 +213,12 @@ int manager_run(struct manager *m, const struct source_options *source,
 		m->stale = true;
 		r = run(m, r < 0 ? source : NULL, NULL, NULL);
 	}
+	/* With another plan a veto may have lost its ground. */
+	if (r == 0 && manager_guard_follow(m)) {
+		r = run(m, NULL, NULL, NULL);
+		if (r == 0)
+			(void)manager_guard_follow(m);
+	}
 	/* What others wrote meanwhile: telling our own writes apart has read those events, too. */
 	if (watch_pending(&m->watch))
 		manager_look_soon(m);

@@ -384,6 +384,7 @@ void manager_free(struct manager *m)
 	for (size_t i = 0; i < ARRAY_SIZE(m->signals); i++)
 		sd_event_source_unref(m->signals[i]);
 	manager_module_free(m);
+	manager_guard_free(m);
 	sd_event_source_unref(m->watch_source);
 	sd_event_source_unref(m->settle);
 	sd_event_source_unref(m->retry);
@@ -424,6 +425,7 @@ static int open_host(struct manager *m)
 		return MANAGER_EXIT_UNAVAILABLE;
 	}
 	host_init(&m->host, m->root_fd);
+	tally_init(&m->tally, m->root_fd);
 	m->transition = (struct transition){
 		.root_fd = m->root_fd,
 		.host = &m->host,

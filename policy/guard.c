@@ -32,9 +32,8 @@ static uint8_t find_instead(const struct plan_row *row, const struct idle_table 
 	return 0;
 }
 
-/* May this state of a guarded row be watched? Then *ret_instead is what would be entered in its place. */
-static bool is_watched(const struct plan_row *row, const struct idle_table *table, uint32_t state,
-		       uint8_t *ret_instead)
+bool guard_watches(const struct plan_row *row, const struct idle_table *table, uint32_t state,
+		   uint8_t *ret_instead)
 {
 	bool ours = row->states[state].reason == STATE_OFF_BY_GUARD;
 
@@ -94,7 +93,7 @@ static uint32_t walk(const struct guard *old, const struct plan *plan,
 			continue;
 		table = &machine->tables[row->table];
 		for (uint32_t i = 1; i < table->n; i++) {
-			if (!is_watched(row, table, i, &instead))
+			if (!guard_watches(row, table, i, &instead))
 				continue;
 			if (cells)
 				cells[n] = make_cell(old, cpu, i, instead, &table->states[i]);
@@ -102,6 +101,28 @@ static uint32_t walk(const struct guard *old, const struct plan *plan,
 		}
 	}
 	return n;
+}
+
+/* Has the plan a veto that is not known, or not any more? */
+static bool is_behind(const struct guard *g, const struct plan *plan)
+{
+	for (uint32_t cpu = 0; cpu < plan->n_cpus; cpu++) {
+		const struct plan_row *row = plan_row_of(plan, cpu);
+
+		for (uint32_t i = 1; row && row->guarded && row->vetoed && i < MACHINE_STATES_MAX;
+		     i++)
+			if (row->states[i].reason == STATE_OFF_BY_GUARD && !find(g, cpu, i))
+				return true;
+	}
+	return false;
+}
+
+/* Frees what the cells of old own that kept has no more. */
+static void forget(const struct guard *old, const struct guard *kept)
+{
+	for (uint32_t i = 0; i < old->n; i++)
+		if (!find(kept, old->cells[i].cpu, old->cells[i].state))
+			free(old->cells[i].veto);
 }
 
 int guard_follow(struct guard *g, const struct plan *plan, const struct machine *machine)
@@ -115,17 +136,19 @@ int guard_follow(struct guard *g, const struct plan *plan, const struct machine 
 			return -ENOMEM;
 		(void)walk(g, plan, machine, cells);
 	}
+	forget(g, &(struct guard){.cells = cells, .n = n});
 	free(g->cells);
 	g->cells = cells;
 	g->n = n;
 	g->n_uncounted = 0;
 	for (uint32_t i = 0; i < n; i++)
 		g->n_uncounted += cells[i].uncounted;
-	return 0;
+	return is_behind(g, plan);
 }
 
 void guard_done(struct guard *g)
 {
+	forget(g, &(struct guard){.n = 0});
 	free(g->cells);
 	*g = (struct guard){.n = 0};
 }
@@ -183,12 +206,13 @@ struct counts {
 	uint64_t usage, time_us, rejected;
 };
 
+/* The time is looked at only where nobody counts early entries. */
 static int read_others(const struct look *l, const struct guard_cell *c, struct counts *ret)
 {
 	struct counts n = {.rejected = 0};
 	int r = read_one(l, c, c->state, COUNTER_USAGE, COUNTER_ONCE, &n.usage);
 
-	if (r == 0)
+	if (r == 0 && c->uncounted)
 		r = read_one(l, c, c->state, COUNTER_TIME, COUNTER_ONCE, &n.time_us);
 	/* Kernels before 5.10 do not count these. */
 	if (r == 0)
@@ -198,13 +222,11 @@ static int read_others(const struct look *l, const struct guard_cell *c, struct 
 	return r;
 }
 
-static void keep_others(const struct look *l, struct guard_cell *c, const struct counts *n)
+static void keep_others(struct guard_cell *c, const struct counts *n)
 {
 	c->usage = n->usage;
 	c->time_us = n->time_us;
-	c->rejected = n->rejected;
-	c->base_at = l->guard->now;
-	c->reads = 0;
+	c->rejected = (uint32_t)n->rejected;
 }
 
 /* Everything to compare the next look with. */
@@ -215,8 +237,10 @@ static void begin(const struct look *l, struct guard_cell *c)
 	c->known = false;
 	if (read_early(l, c, &c->early) < 0 || read_others(l, c, &others) < 0)
 		return;
-	keep_others(l, c, &others);
-	c->early_at = l->guard->now;
+	keep_others(c, &others);
+	/* Not all of them are read again in the same look. */
+	c->reads = (uint8_t)(c->cpu / GUARD_SHARE % GUARD_REFRESH);
+	c->at = l->guard->now;
 	c->known = true;
 }
 
@@ -224,30 +248,43 @@ static void begin_off(const struct look *l, struct guard_cell *c)
 {
 	c->known = read_one(l, c, c->instead, COUNTER_USAGE, slot_of(l, c, 0), &c->usage) == 0 &&
 		   read_one(l, c, c->instead, COUNTER_TIME, slot_of(l, c, 1), &c->time_us) == 0;
-	c->base_at = l->guard->now;
+	c->at = l->guard->now;
 }
 
 /* A state that is on --------------------------------------------------------------------------- */
 
-static void catch (struct look *l, struct guard_cell *c, const struct guard_sight *seen)
+/* How long the next veto is. */
+static void choose_length(struct guard_veto *v, uint64_t now)
 {
-	uint64_t now = l->guard->now, forgotten;
+	uint64_t forgotten = (now - v->since) / GUARD_FORGET_NS;
 
-	if (c->vetoes > 0) {
-		forgotten = (now - c->since) / GUARD_FORGET_NS;
-		if (forgotten > 0)
-			c->level -= (uint8_t)MIN_OF(c->level, forgotten);
-		else if (guard_veto_ns(c) < GUARD_VETO_MAX_NS)
-			c->level++;
-	}
+	if (v->n == 0)
+		return;
+	if (forgotten > 0)
+		v->level -= (uint8_t)MIN_OF(v->level, forgotten);
+	else if (guard_veto_ns(v) < GUARD_VETO_MAX_NS)
+		v->level++;
+}
+
+/* Without memory for it the state stays, and is caught in the next look. */
+static void take_away(struct look *l, struct guard_cell *c, const struct guard_sight *seen)
+{
+	uint64_t now = l->guard->now;
+	struct guard_veto *v = c->veto;
+
+	if (!v)
+		v = c->veto = calloc(1, sizeof(*v));
+	if (!v)
+		return;
+	choose_length(v, now);
+	v->n++;
+	v->since = now;
+	v->until = now + guard_veto_ns(v);
+	v->calm = 0;
+	v->seen = *seen;
+	v->instead_entries = v->off_ns = 0;
 	c->off = true;
 	c->event = GUARD_CAUGHT;
-	c->vetoes++;
-	c->since = now;
-	c->until = now + guard_veto_ns(c);
-	c->calm = 0;
-	c->seen = *seen;
-	c->instead_rate = 0;
 	l->guard->vetoes++;
 	begin_off(l, c);
 }
@@ -258,7 +295,7 @@ static void catch (struct look *l, struct guard_cell *c, const struct guard_sigh
  */
 static bool is_vicious(const struct guard_cell *c, const struct counts *n, struct guard_sight *seen)
 {
-	uint64_t refused = grown(n->rejected, c->rejected);
+	uint64_t refused = grown((uint32_t)n->rejected, c->rejected);
 	uint64_t entries = grown(n->usage, c->usage);
 
 	if (entries == 0 && refused == 0)
@@ -291,48 +328,55 @@ static void look_at_on(struct look *l, struct guard_cell *c)
 		begin(l, c);
 		return;
 	}
-	if (now - c->early_at < SPAN_MIN_NS)
+	if (now - c->at < SPAN_MIN_NS)
 		return;
 	if (read_early(l, c, &early) < 0) {
 		c->known = false;
 		return;
 	}
 	seen.early = grown(early, c->early);
-	seen.span_ns = now - c->early_at;
+	seen.span_ns = now - c->at;
 	seen.early_rate = per_second(seen.early, seen.span_ns);
 	l->busy |= seen.early_rate >= GUARD_QUIET_RATE;
 	hot = is_hot(c, &seen);
 	c->early = early;
-	c->early_at = now;
+	c->at = now;
 	if (!hot && ++c->reads < GUARD_REFRESH)
 		return;
+	c->reads = 0;
 	if (read_others(l, c, &others) < 0) {
 		c->known = false;
 		return;
 	}
 	if (hot && is_vicious(c, &others, &seen))
-		catch (l, c, &seen);
+		take_away(l, c, &seen);
 	else
-		keep_others(l, c, &others);
+		keep_others(c, &others);
 }
 
 /* A state that is off -------------------------------------------------------------------------- */
 
+static uint64_t avoided(const struct guard_veto *v)
+{
+	return v->seen.early_rate * (v->off_ns / NSEC_PER_MSEC) / 1000;
+}
+
 static void release(struct look *l, struct guard_cell *c, enum guard_event event)
 {
-	uint64_t seconds = (l->guard->now - c->since) / NSEC_PER_SEC;
+	struct guard_veto *v = c->veto;
 
-	l->guard->avoided += c->seen.early_rate * seconds;
+	v->off_ns = l->guard->now - v->since;
+	v->since = l->guard->now;
+	l->guard->avoided += avoided(v);
 	c->off = false;
 	c->event = (uint8_t)event;
-	c->since = l->guard->now;
 	begin(l, c);
 }
 
 /* Goes the work on as when it was caught, by what the other state counts? */
 static bool goes_on(const struct look *l, struct guard_cell *c, bool *ret)
 {
-	uint64_t span = l->guard->now - c->base_at, usage, us, entries;
+	uint64_t span = l->guard->now - c->at, usage, us, entries;
 
 	if (read_one(l, c, c->instead, COUNTER_USAGE, slot_of(l, c, 0), &usage) < 0 ||
 	    read_one(l, c, c->instead, COUNTER_TIME, slot_of(l, c, 1), &us) < 0) {
@@ -340,18 +384,20 @@ static bool goes_on(const struct look *l, struct guard_cell *c, bool *ret)
 		return false;
 	}
 	entries = grown(usage, c->usage);
-	c->instead_rate = per_second(entries, span);
-	*ret = c->instead_rate >= GUARD_STILL_RATE &&
+	c->veto->instead_entries += entries;
+	c->veto->off_ns = l->guard->now - c->veto->since;
+	*ret = per_second(entries, span) >= GUARD_STILL_RATE &&
 	       grown(us, c->time_us) * NSEC_PER_USEC < entries * c->target_ns;
 	c->usage = usage;
 	c->time_us = us;
-	c->base_at = l->guard->now;
+	c->at = l->guard->now;
 	return true;
 }
 
 static void look_at_off(struct look *l, struct guard_cell *c)
 {
-	uint64_t now = l->guard->now, before = c->base_at;
+	uint64_t now = l->guard->now, before = c->at;
+	struct guard_veto *v = c->veto;
 	bool on = false;
 
 	if (!c->known)
@@ -359,15 +405,15 @@ static void look_at_off(struct look *l, struct guard_cell *c)
 	else if (now - before < SPAN_MIN_NS || !goes_on(l, c, &on))
 		return;
 	else if (on)
-		c->calm = 0;
-	else if (c->calm == 0)
-		c->calm = before;
-	if (c->calm > 0 && now - c->calm >= guard_veto_ns(c) / 2)
+		v->calm = 0;
+	else if (v->calm == 0)
+		v->calm = before;
+	if (v->calm > 0 && now - v->calm >= guard_veto_ns(v) / 2)
 		release(l, c, GUARD_CALMED);
-	else if (now >= c->until && (!on || now - c->since >= GUARD_VETO_MAX_NS))
+	else if (now >= v->until && (!on || now - v->since >= GUARD_VETO_MAX_NS))
 		release(l, c, GUARD_TRIED);
-	else if (now >= c->until)
-		c->until = MIN_OF(now + guard_veto_ns(c), c->since + GUARD_VETO_MAX_NS);
+	else if (now >= v->until)
+		v->until = MIN_OF(now + guard_veto_ns(v), v->since + GUARD_VETO_MAX_NS);
 }
 
 /* A look ------------------------------------------------------------------------------------------ */
@@ -421,9 +467,24 @@ uint16_t guard_vetoed(const struct guard *g, uint32_t cpu)
 	return bits;
 }
 
-uint64_t guard_veto_ns(const struct guard_cell *c)
+uint64_t guard_veto_ns(const struct guard_veto *v)
 {
-	return MIN_OF(GUARD_VETO_NS << c->level, GUARD_VETO_MAX_NS);
+	return MIN_OF(GUARD_VETO_NS << v->level, GUARD_VETO_MAX_NS);
+}
+
+uint64_t guard_instead_rate(const struct guard_veto *v)
+{
+	return v->off_ns > 0 ? per_second(v->instead_entries, v->off_ns) : 0;
+}
+
+uint64_t guard_avoided(const struct guard *g)
+{
+	uint64_t n = g->avoided;
+
+	for (uint32_t i = 0; i < g->n; i++)
+		if (g->cells[i].off)
+			n += avoided(g->cells[i].veto);
+	return n;
 }
 
 uint32_t guard_count_off(const struct guard *g)

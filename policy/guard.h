@@ -71,7 +71,19 @@ struct guard_sight {
 		waste_percent; /* early entries times exit latency, of the time; over 100 the table exaggerates */
 };
 
-/* One deep state of one CPU. */
+/* What is known of a state that was taken away at least once. */
+struct guard_veto {
+	uint8_t level; /* length of the next veto: GUARD_VETO_NS << level */
+	uint32_t n; /* vetoes since the guard looks at it */
+	uint64_t since; /* off, or on again, since */
+	uint64_t until; /* off: look whether it may end */
+	uint64_t calm; /* off: calm since; 0: is not */
+	struct guard_sight seen; /* when it was caught */
+	uint64_t instead_entries; /* of the other state while this one was off, the last time */
+	uint64_t off_ns; /* how long that was, or has been so far */
+};
+
+/* One deep state of one CPU. Large machines have many: kept small. */
 struct guard_cell {
 	uint16_t cpu;
 	uint8_t state;
@@ -80,19 +92,13 @@ struct guard_cell {
 	bool uncounted; /* no counter "above" */
 	bool known; /* there is a look to compare with */
 	uint8_t event; /* enum guard_event of the last look */
-	uint8_t level; /* length of the next veto: GUARD_VETO_NS << level */
-	uint8_t reads; /* since the others below were read */
-	uint32_t vetoes; /* since the guard looks at it */
+	uint8_t reads; /* since usage was read */
+	uint32_t rejected;
 	uint32_t exit_ns, target_ns; /* of the state */
-
-	uint64_t early, early_at; /* the counter that is read in each look, and when */
-	uint64_t usage, time_us, rejected, base_at; /* the others */
-
-	uint64_t since; /* off, or on again, since; 0: never was off */
-	uint64_t until; /* off: look whether it may end */
-	uint64_t calm; /* off: calm since; 0: is not */
-	struct guard_sight seen; /* when it was caught */
-	uint64_t instead_rate; /* entries a second of the other one while off */
+	uint64_t at; /* of the look to compare with */
+	uint64_t early; /* the counter that is read in each look */
+	uint64_t usage, time_us; /* of the state while it is on, of the other one while it is off */
+	struct guard_veto *veto; /* owned; NULL: was never off */
 };
 
 struct guard {
@@ -102,8 +108,8 @@ struct guard {
 	uint32_t looks, quiet; /* looks; those in a row that were quiet */
 	uint32_t n_events; /* of the last look */
 	uint32_t n_uncounted; /* cells without the counter "above" */
-	uint64_t vetoes,
-		avoided; /* since the start: vetoes; early entries that did not happen, if it had gone on */
+	uint64_t vetoes; /* since the start */
+	uint64_t avoided; /* early entries that did not happen, had they gone on as before */
 };
 
 /* Slots that counters of a guard with n cells use (struct counter). */
@@ -111,10 +117,15 @@ struct guard {
 
 /*
  * Takes up the states of the CPUs whose row in plan is guarded, and forgets the rest with their vetoes; what is
- * known of those that stay is kept. g is zero at first. -ENOMEM: nothing has changed.
+ * known of those that stay is kept. g is zero at first. 1: the plan still has a veto that was forgotten, and wants
+ * to be made anew. 0, -ENOMEM: nothing has changed.
  */
 int guard_follow(struct guard *g, const struct plan *plan, const struct machine *machine);
 void guard_done(struct guard *g);
+
+/* Is this state of a guarded row one to look at? Then *ret_instead is the one entered in its place. */
+bool guard_watches(const struct plan_row *row, const struct idle_table *table, uint32_t state,
+		   uint8_t *ret_instead);
 
 /* One look at now (ns, any monotonic clock, not 0). Afterwards each cell's event tells what was decided. */
 void guard_look(struct guard *g, uint64_t now, counter_read read, void *data);
@@ -122,8 +133,14 @@ void guard_look(struct guard *g, uint64_t now, counter_read read, void *data);
 /* The states that are to be off on a CPU, as bits. */
 uint16_t guard_vetoed(const struct guard *g, uint32_t cpu);
 
-/* How long a veto of the cell lasts as it stands, ns. */
-uint64_t guard_veto_ns(const struct guard_cell *c);
+/* How long a veto lasts at its level, ns. */
+uint64_t guard_veto_ns(const struct guard_veto *v);
+
+/* Entries a second of the state entered instead, the last time. */
+uint64_t guard_instead_rate(const struct guard_veto *v);
+
+/* g->avoided with what the vetoes that still last add to it. */
+uint64_t guard_avoided(const struct guard *g);
 
 /* How many cells are off. */
 uint32_t guard_count_off(const struct guard *g);

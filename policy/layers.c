@@ -3,6 +3,7 @@
 
 #include "bootargs.h"
 #include "buf.h"
+#include "guard-text.h"
 #include "hold-text.h"
 #include "modes.h"
 
@@ -502,6 +503,14 @@ static void pile_module(struct pile *p)
 		put(p, "cpuidle_policy");
 }
 
+static void pile_guard(struct pile *p)
+{
+	if (!p->from->guarded || !p->table)
+		return;
+	guard_text(p->machine, p->plan, p->from, p->table, &p->buf);
+	put(p, "residency guard");
+}
+
 static void pile_rest(struct pile *p)
 {
 	unsigned mask = 0;
@@ -546,6 +555,7 @@ int layers_make(const struct policy *policy, const struct machine *machine, cons
 	pile_demotion(&p);
 	pile_umwait(&p);
 	pile_module(&p);
+	pile_guard(&p);
 	pile_rest(&p);
 	free(p.buf.text);
 	return p.failed ? -ENOMEM : 0;

@@ -127,6 +127,8 @@ struct machine_knob {
 	uint64_t ours; /* where left: what was written over */
 };
 
+struct guard;
+
 struct machine {
 	uint32_t n_cpus; /* rows in cpus; CPU numbers are below this */
 	struct machine_cpu *cpus;
@@ -161,6 +163,8 @@ struct machine {
 	struct machine_knob umwait[UMWAIT_N];
 	struct machine_haltpoll haltpoll;
 	struct machine_module module;
+	const struct guard *
+		guard; /* what the residency guard knows, for words; borrowed, NULL: it does not look */
 };
 
 /* Makes room for n CPUs (1..CPU_MAX), everything unknown: absent, no table, no QoS. -ENOMEM, -ERANGE. */

@@ -73,3 +73,10 @@ copy_of()
 	(cd "$top" && tree_files . | tar -c -T - 2>/dev/null | tar -x -C "$T/$1")
 	echo "$T/$1"
 }
+
+# Can strace be used? $why says why not.
+can_trace()
+{
+	command -v strace >/dev/null || { why="no strace"; return 1; }
+	strace -o /dev/null true 2>/dev/null || { why="ptrace is not allowed"; return 1; }
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "player.h"
 
-#include "guard.h"
+#include "guard-text.h"
 
 #define GUARDED	  "[Daemon]\nDefaultProfile=p\n[Profile p]\nResidencyGuard=auto\n"
 #define UNGUARDED "[Daemon]\nDefaultProfile=p\n[Profile p]\n"
@@ -119,15 +119,16 @@ START_TEST(what_was_seen_is_told)
 	play(62);
 	c = &show.guard.cells[0];
 	ck_assert(c->off && c->state == 2 && c->instead == 1);
-	ck_assert(c->seen.early > 75000 && c->seen.early < 76000);
-	ck_assert(c->seen.span_ns >= NSEC_PER_SEC && c->seen.span_ns <= GUARD_SHARE * NSEC_PER_SEC);
-	ck_assert_uint_ge(c->seen.early_percent, 98);
-	ck_assert_uint_ge(c->seen.waste_percent, 50);
+	ck_assert(c->veto->seen.early > 75000 && c->veto->seen.early < 76000);
+	ck_assert(c->veto->seen.span_ns >= NSEC_PER_SEC &&
+		  c->veto->seen.span_ns <= GUARD_SHARE * NSEC_PER_SEC);
+	ck_assert_uint_ge(c->veto->seen.early_percent, 98);
+	ck_assert_uint_ge(c->veto->seen.waste_percent, 50);
 	ck_assert_uint_eq(scene_reason(&show.scene, 0, "C2"), STATE_OFF_BY_GUARD);
 	ck_assert_str_eq(scene_states(&show.scene, 0), "POLL C1");
 	play(3);
 	c = &show.guard.cells[0];
-	ck_assert(c->instead_rate > 70000);
+	ck_assert(guard_instead_rate(c->veto) > 70000);
 }
 END_TEST
 
@@ -431,6 +432,37 @@ START_TEST(nobody_makes_it_flap)
 }
 END_TEST
 
+/* Words --------------------------------------------------------------------------------------------- */
+
+static void assert_says(const char *text)
+{
+	struct scene *s = &show.scene;
+	struct buf b = {.n = 0};
+	_cleanup_free_ char *said = NULL;
+	const struct plan_row *row = plan_row_of(s->plan, 0);
+
+	guard_text(s->machine, s->plan, row, &s->machine->tables[row->table], &b);
+	said = buf_finish(&b);
+	ck_assert_ptr_nonnull(strstr(said, text));
+}
+
+START_TEST(words)
+{
+	open_show("bad", GUARDED, 4);
+	assert_says("the daemon looks at C2");
+	show.scene.machine->guard = &show.guard;
+	assert_says("C2 has no counters to look at");
+	play(30);
+	assert_says("C2 is looked at once a second, no veto so far");
+	play(32);
+	assert_says(
+		"C2 is off on 4 of 4 CPUs, for 10 s more at most, vetoes so far: 4; CPU 0 had 75");
+	play(100);
+	assert_says("C2 is on again since ");
+	assert_says("with the veto ");
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("guard");
@@ -455,6 +487,7 @@ static Suite *suite(void)
 	tcase_add_test(t, plan_takes_a_vetoed_state_away);
 	tcase_add_test(t, oscillating_work_does_not_flap);
 	tcase_add_test(t, nobody_makes_it_flap);
+	tcase_add_test(t, words);
 	suite_add_tcase(s, t);
 	return s;
 }

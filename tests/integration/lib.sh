@@ -145,9 +145,3 @@ host_state()
 	cat $host_cpus/cpu*/power/pm_qos_resume_latency_us
 	od -An -td4 -N4 /dev/cpu_dma_latency
 }
-
-can_trace()
-{
-	command -v strace >/dev/null || { why="no strace"; return 1; }
-	strace -o /dev/null true 2>/dev/null || { why="ptrace is not allowed"; return 1; }
-}

@@ -1,0 +1,144 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The residency guard against a real vicious circle: this guest's C2 is a read of an I/O port that returns at once,
+# so an idle CPU enters it as fast as it can, and the kernel counts each entry as too early. The real daemon finds
+# that within two looks, and a CPU that sleeps in C1 instead is left to sleep. Without the module by the states'
+# files, with it by a veto in the kernel.
+#
+# guests: qemu-acpi-6.1
+# more: qemu-acpi-6.12
+# needs: module daemon
+# seconds: 900
+cpu=/sys/devices/system/cpu
+log=/run/daemon.log
+count=0
+
+is()
+{
+	count=$((count + 1))
+	if [ "$2" = "$3" ]; then
+		echo "ok $count - $1: $2"
+	else
+		echo "not ok $count - $1: '$2', wanted '$3'"
+		tail -n 5 $log 2>/dev/null | sed 's/^/# daemon: /'
+	fi
+}
+
+has()
+{
+	case $2 in
+	*"$3"*) is "$1" "$3" "$3" ;;
+	*) is "$1" "$2" "$3" ;;
+	esac
+}
+
+until_true()
+{
+	tries=0
+	until "$@" || [ $tries = 120 ]; do
+		tries=$((tries + 1))
+		sleep 1
+	done
+}
+
+usage()
+{
+	cat $cpu/cpu0/cpuidle/state2/usage
+}
+
+# entries SECONDS: of CPU 0's C2 meanwhile
+entries()
+{
+	before=$(usage)
+	sleep "$1"
+	echo $(($(usage) - before))
+}
+
+off()
+{
+	[ "$(cat $cpu/cpu0/cpuidle/state2/disable)" = 1 ] && [ "$(cat $cpu/cpu1/cpuidle/state2/disable)" = 1 ]
+}
+
+told_twice()
+{
+	[ "$(grep -c 'residency guard: CPU.*C2 was left before' $log)" -ge "$1" ]
+}
+
+told_all()
+{
+	cpuidlectl status >/run/status && grep -q '2 states off' /run/status
+}
+
+serving()
+{
+	cpuidlectl status >/run/status 2>/dev/null && grep -q ACTIVE /run/status
+}
+
+gone()
+{
+	! kill -0 "$pid" 2>/dev/null
+}
+
+start()
+{
+	: >$log
+	cpuidled >>$log 2>&1 &
+	pid=$!
+	until_true serving
+}
+
+policy()
+{
+	mkdir -p /etc/cpuidled/cpuidled.conf.d
+	printf '[Daemon]\nDefaultProfile=p\n[Profile p]\nResidencyGuard=%s\n' "$1" >/etc/cpuidled/cpuidled.conf.d/50-guest.conf
+}
+
+many=$(entries 2)
+echo "# C2 of CPU 0 before: $many entries in 2 s"
+is "the circle is there" "$([ "$many" -ge 5000 ] && echo yes || echo "$many")" yes
+
+policy off
+start
+sleep 3
+is "off: nothing is done" "$(cat $cpu/cpu*/cpuidle/state2/disable | tr '\n' ' ')" "0 0 "
+policy auto
+cpuidlectl reload
+until_true off
+cpuidlectl status >/run/status
+cpuidlectl explain 0 >/run/explain
+is "auto: C2 is taken away from both CPUs" "$(cat $cpu/cpu*/cpuidle/state2/disable | tr '\n' ' ')" "1 1 "
+few=$(entries 2)
+is "and is entered no more" "$few" 0
+grep 'residency guard' $log | sed 's/^/# log: /'
+has "the log says what was seen" "$(cat $log)" "C2 was left before it was worth it (36us)"
+has "status counts" "$(cat /run/status)" "2 states off; 2 vetoes"
+has "explain says it" "$(cat /run/explain)" "C2 is off on"
+cpuidlectl verify >/run/verify
+is "verify finds no difference" $? 0
+# Sleeping in C1, the CPU is calm: C2 gets another try, and is taken away for longer.
+until_true told_twice 3
+until_true off
+has "tried again, and taken away for twice as long" "$(cat $log)" "off for 20s"
+grep 'residency guard' $log | sed 's/^/# log: /'
+kill "$pid"
+until_true gone
+is "stopped: C2 is back" "$(cat $cpu/cpu*/cpuidle/state2/disable | tr '\n' ' ')" "0 0 "
+
+insmod /cpuidle_policy.ko
+start
+until_true told_all
+few=$(entries 2)
+is "with the module: C2 is entered no more" "$few" 0
+is "and its files are left alone" "$(cat $cpu/cpu*/cpuidle/state2/disable | tr '\n' ' ')" "0 0 "
+cpuidlectl verify >/run/verify
+is "verify finds no difference" $? 0
+kill -9 "$pid"
+until_true gone
+many=$(entries 2)
+is "killed: the kernel gives C2 back" "$([ "$many" -ge 5000 ] && echo yes || echo "$many")" yes
+start
+kill "$pid"
+until_true gone
+sed 's/^/# log: /' $log | tail -n 30
+echo "1..$count"
