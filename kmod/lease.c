@@ -125,10 +125,12 @@ void lease_closed(u32 portid)
 	if (READ_ONCE(lease.portid) != portid)
 		return;
 	mutex_lock(&modes_mutex);
-	if (lease.portid == portid)
+	if (lease.portid == portid) {
 		lease_end(CPUIDLE_POLICY_LEASE_CLOSED);
+		/* before anyone else can take the lease: from then on it is his */
+		cancel_delayed_work(&lease_work);
+	}
 	mutex_unlock(&modes_mutex);
-	cancel_delayed_work(&lease_work);
 }
 
 const char *lease_owner(void)
