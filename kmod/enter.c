@@ -38,12 +38,13 @@ static __always_inline u32 enter_veto(struct cpuidle_device *dev, struct cpuidle
 
 	WRITE_ONCE(cpu->poke, 0);
 	WRITE_ONCE(cpu->own, cpu->own & ~ENTER_VETO);
-	for (i = 0; i < drv->state_count && i < TABLE_STATES; i++) {
+	/* the table may have shrunk: in what is beyond it now no bit may wait for its return */
+	for (i = 0; i < TABLE_STATES; i++) {
 		bool off = row.states_off & BIT(i);
 
 		if (avoid && drv->states[i].flags & CPUIDLE_FLAG_TIMER_STOP)
 			off = true;
-		if (off && !READ_ONCE(cpu->parked)) {
+		if (off && i < drv->state_count && !READ_ONCE(cpu->parked)) {
 			dev->states_usage[i].disable |= ENTER_DISABLE;
 			vetoed |= BIT(i);
 		} else {

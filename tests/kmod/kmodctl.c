@@ -14,7 +14,7 @@
  *					lines on standard input are further rows
  *	kmodctl try ROW...		as hold, but print the result and end
  *	kmodctl snapshot		what the kernel's memory says (see snapshot.h)
- *	kmodctl monitor			print events
+ *	kmodctl monitor			print events, and when they came
  */
 #include <errno.h>
 #include <signal.h>
@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include "c0.h"
 #include "contract.h"
@@ -217,6 +218,7 @@ static int cmd_hold(struct wire *w, int argc, char **argv, bool stay)
 
 static int cmd_monitor(struct wire *w)
 {
+	struct timespec now;
 	static struct wire_msg m;
 	struct wire_reply r;
 
@@ -226,7 +228,9 @@ static int cmd_monitor(struct wire *w)
 		if (wire_event(w, &m, -1))
 			continue;
 		wire_parse(&m.h, &r);
-		printf("event %u\n", r.cmd);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		printf("event %u at %llu us\n", r.cmd,
+		       now.tv_sec * 1000000ULL + now.tv_nsec / 1000);
 		fflush(stdout);
 	}
 }
