@@ -32,6 +32,7 @@ struct client_words {
 /* Strings are owned, never NULL after client_status(); numbers the daemon did not send are 0. */
 struct client_status {
 	char *version, *state, *last_error, *on_foreign_write, *driver, *governor, *settings;
+	char *adapt; /* the same of Adapt= */
 	char *guard; /* what the residency guard does and did, "" from an older daemon */
 	char *module; /* what cpuidle_policy.ko is to it, or why nothing */
 	uint64_t generation, foreign_writes;

@@ -183,6 +183,7 @@ int out_status(const struct client_status *s)
 	put(&d, d.root, "driver", string(s->driver));
 	put(&d, d.root, "governor", string(s->governor));
 	put(&d, d.root, "module", string_or_null(s->module));
+	put(&d, d.root, "adapt", string_or_null(s->adapt));
 	put(&d, d.root, "guard", string_or_null(s->guard));
 	put_sections(&d, d.root, "run_time_settings", s->settings);
 	return doc_end(&d);

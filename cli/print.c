@@ -31,6 +31,8 @@ void print_status(const struct client_status *s)
 	putchar('\n');
 	if (s->module && *s->module)
 		printf("%14s: %s\n", "Module", s->module);
+	if (s->adapt && *s->adapt && !streq(s->adapt, "off"))
+		printf("%14s: %s\n", "Adapt", s->adapt);
 	if (s->guard && *s->guard && !streq(s->guard, "off"))
 		printf("%14s: %s\n", "Guard", s->guard);
 	print_words("Policy", &s->policy_files, "no file: built-in defaults");

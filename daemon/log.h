@@ -29,6 +29,7 @@ enum log_id {
 	LOG_ID_HOST, /* something about the host: files missing, unwatchable, records damaged */
 	LOG_ID_MODULE, /* the kernel's module: taken, lost, missing */
 	LOG_ID_REQUEST, /* a request over the bus */
+	LOG_ID_ADAPT, /* Adapt= took a CPU for busy, or for busy no more */
 	LOG_ID_GUARD, /* the residency guard took a state away, or gave it back */
 	LOG_ID_DENIED, /* one that was refused for lack of permission */
 	LOG_ID_N,

@@ -5,11 +5,14 @@
 
 #include "manager-private.h"
 
+#include "readfile.h"
+#include "report-adapt.h"
 #include "report-guard.h"
 
 /*
- * The manager's side of the residency guard: when to look, and what becomes of a veto, which enters the one path
- * as a bit of the machine. Where no profile has ResidencyGuard=auto there is no timer and nothing is read.
+ * The manager's side of the residency guard and of Adapt=: when to look, and what becomes of a decision, which
+ * enters the one path as a bit of the machine. Where no profile asks for them there is no timer and nothing is
+ * read.
  *
  * A look is at most GUARD_LOOK_NS after the one before. It may come this much earlier, where the loop can put it
  * together with timers of others: sd-event does so once a second, at the same moment in all services of a boot.
@@ -35,8 +38,42 @@ static void arm(struct manager *m)
 static void mark(struct manager *m)
 {
 	m->machine->guard = m->guard.n > 0 ? &m->guard : NULL;
-	for (uint32_t cpu = 0; cpu < m->machine->n_cpus; cpu++)
+	m->machine->adapt = m->adapt.n > 0 ? &m->adapt : NULL;
+	for (uint32_t cpu = 0; cpu < m->machine->n_cpus; cpu++) {
 		m->machine->cpus[cpu].vetoed = guard_vetoed(&m->guard, cpu);
+		m->machine->cpus[cpu].tight = adapt_tight(&m->adapt, cpu);
+	}
+}
+
+/*
+ * Percent of the time since the look before in which a task waited for a CPU, as the kernel's pressure stall
+ * information has it (Documentation/accounting/psi.rst): "some avg10=... total=US".
+ */
+static uint32_t pressure(struct manager *m)
+{
+	uint64_t us, now = now_ns(), before = m->stall_us, span = now - m->stall_at;
+	bool first = m->stall_at == 0;
+	char text[160], *total;
+
+	if (m->adapt.n == 0 ||
+	    readfile_line(m->root_fd, "proc/pressure/cpu", text, sizeof(text)) < 0)
+		return ADAPT_PRESSURE_UNKNOWN;
+	total = strstr(text, "total=");
+	if (!total || units_parse_u64(total + strlen("total="), 0, UINT64_MAX, &us) < 0)
+		return ADAPT_PRESSURE_UNKNOWN;
+	m->stall_us = us;
+	m->stall_at = now;
+	if (first || us < before || span < NSEC_PER_MSEC)
+		return ADAPT_PRESSURE_UNKNOWN;
+	return (uint32_t)MIN_OF((us - before) * 100 / (span / NSEC_PER_USEC), UINT64_C(100));
+}
+
+static void look(struct manager *m)
+{
+	uint64_t now = now_ns();
+
+	guard_look(&m->guard, now, tally_read, &m->tally);
+	adapt_look(&m->adapt, now, pressure(m), GUARD_SLOTS(m->guard.n), tally_read, &m->tally);
 }
 
 static int on_look(sd_event_source *s _unused_, uint64_t usec _unused_, void *userdata)
@@ -45,16 +82,18 @@ static int on_look(sd_event_source *s _unused_, uint64_t usec _unused_, void *us
 	struct report report = manager_reporter(m);
 	int r;
 
-	guard_look(&m->guard, now_ns(), tally_read, &m->tally);
+	look(m);
 	arm(m);
-	if (m->guard.n_events == 0)
+	if (m->guard.n_events == 0 && m->adapt.n_events == 0)
 		return 0;
 	mark(m);
 	r = manager_run(m, NULL, NULL, NULL);
 	if (r < 0)
 		m->failed = true;
-	else
+	if (r >= 0 && m->guard.n_events > 0)
 		report_guard(&report, &m->guard, m->machine, m->plan);
+	if (r >= 0 && m->adapt.n_events > 0)
+		report_adapt(&report, &m->adapt);
 	manager_settle_state(m);
 	manager_publish(m, "");
 	(void)malloc_trim(0);
@@ -63,7 +102,7 @@ static int on_look(sd_event_source *s _unused_, uint64_t usec _unused_, void *us
 
 static int start(struct manager *m)
 {
-	int r = tally_size(&m->tally, GUARD_SLOTS(m->guard.n));
+	int r = tally_size(&m->tally, GUARD_SLOTS(m->guard.n) + ADAPT_SLOTS * m->adapt.n);
 
 	if (r < 0)
 		log_errno(LOG_ID_GUARD, r, "residency guard: files are opened for each look");
@@ -74,26 +113,35 @@ static int start(struct manager *m)
 	if (r < 0)
 		return r;
 	/* What the first look is compared with. */
-	guard_look(&m->guard, now_ns(), tally_read, &m->tally);
+	look(m);
 	arm(m);
 	return 0;
 }
 
 bool manager_guard_follow(struct manager *m)
 {
-	int r;
+	bool again;
+	int r, a;
 
 	if (!m->event)
 		return false;
 	r = guard_follow(&m->guard, m->plan, m->machine);
+	a = adapt_follow(&m->adapt, m->policy, m->plan, m->machine);
+	again = r > 0 || a > 0;
+	r = MIN_OF(MIN_OF(r, a), 0);
 	mark(m);
-	if (r >= 0 && m->guard.n == 0)
+	if (r == 0 && m->guard.n == 0 && m->adapt.n == 0)
 		manager_guard_free(m);
-	else if (r >= 0)
-		r = MIN_OF(start(m), r);
+	else if (r == 0)
+		r = start(m);
 	if (r < 0)
-		log_errno(LOG_ID_GUARD, r, "residency guard: it does not look");
-	return r > 0;
+		log_errno(LOG_ID_GUARD, r, "residency guard and Adapt=: nothing is looked at");
+	return again;
+}
+
+const char *manager_adapt(const struct manager *m, char *buf, size_t size)
+{
+	return report_adapt_status(&m->adapt, buf, size);
 }
 
 const char *manager_guard(const struct manager *m, char *buf, size_t size)
@@ -106,4 +154,6 @@ void manager_guard_free(struct manager *m)
 	m->guard_timer = sd_event_source_disable_unref(m->guard_timer);
 	tally_done(&m->tally);
 	guard_done(&m->guard);
+	adapt_done(&m->adapt);
+	m->stall_at = 0;
 }

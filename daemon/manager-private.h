@@ -5,6 +5,7 @@
 #include "manager.h"
 
 #include "foreign.h"
+#include "adapt.h"
 #include "guard.h"
 #include "kernel.h"
 #include "reload.h"
@@ -54,6 +55,8 @@ struct manager {
 	struct sd_event_source *module_news, *module_renew;
 	struct sd_event_source *module_settle; /* one-shot, off when there is nothing to do */
 	struct guard guard; /* of no cells: nobody asks for it */
+	struct adapt adapt; /* the same */
+	uint64_t stall_us, stall_at; /* how long tasks have waited for CPUs, and when that was so */
 	struct tally tally;
 	struct sd_event_source *guard_timer; /* NULL: off */
 	bool again; /* the run that ends needs another one: the host changed by it */

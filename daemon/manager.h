@@ -74,6 +74,8 @@ const struct machine *manager_machine(const struct manager *m);
 const struct plan *manager_plan(const struct manager *m);
 uint64_t manager_generation(const struct manager *m); /* counts plans that reached the CPUs */
 uint64_t manager_foreign_writes(const struct manager *m);
+/* What Adapt= does, in one line. Returns buf. */
+const char *manager_adapt(const struct manager *m, char *buf, size_t size);
 /* What the residency guard does, in one line. Returns buf. */
 const char *manager_guard(const struct manager *m, char *buf, size_t size);
 /* "cpuidle_policy 1 on intel_idle", or what is missing of the module and why. */

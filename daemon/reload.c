@@ -24,6 +24,7 @@ static int carry_over(const struct machine *old, struct machine *m, uint32_t *n_
 	for (uint32_t i = 0; i < MIN_OF(old->n_cpus, m->n_cpus); i++) {
 		m->cpus[i].left = old->cpus[i].left;
 		m->cpus[i].vetoed = old->cpus[i].vetoed;
+		m->cpus[i].tight = old->cpus[i].tight;
 	}
 	for (uint32_t i = 0; i < UMWAIT_N; i++)
 		m->umwait[i].left = old->umwait[i].left;

@@ -16,7 +16,7 @@ struct bundle {
 static bool same(const struct guard_cell *a, const struct guard_cell *b)
 {
 	return a->event == b->event && a->state == b->state && a->instead == b->instead &&
-	       a->veto->level == b->veto->level && a->uncounted == b->uncounted &&
+	       a->veto->spell.level == b->veto->spell.level && a->uncounted == b->uncounted &&
 	       a->exit_ns == b->exit_ns && a->target_ns == b->target_ns;
 }
 
@@ -68,7 +68,7 @@ static void caught_text(const struct bundle *b, const char *name, const char *in
 		 name, units_format_latency(c->target_ns, worth, sizeof(worth)), b->early / b->n,
 		 seconds(b->span_ns, span), b->n > 1 ? " on the average" : "",
 		 c->uncounted ? "by the mean more than " : "", b->percent, cost,
-		 units_format_latency(guard_veto_ns(c->veto), veto, sizeof(veto)), instead);
+		 units_format_latency(spell_ns(&c->veto->spell), veto, sizeof(veto)), instead);
 }
 
 static void released_text(const struct bundle *b, const char *name, const char *instead, char *buf,

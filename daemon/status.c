@@ -103,6 +103,13 @@ static int append_module(sd_bus_message *m, const struct source *s)
 	return sd_bus_message_append(m, "s", manager_module(s->manager));
 }
 
+static int append_adapt(sd_bus_message *m, const struct source *s)
+{
+	char text[256];
+
+	return sd_bus_message_append(m, "s", manager_adapt(s->manager, text, sizeof(text)));
+}
+
 static int append_guard(sd_bus_message *m, const struct source *s)
 {
 	char text[256];
@@ -134,6 +141,7 @@ static const struct value values[] = {
 	{PROTOCOL_STATUS_DRIVER, "s", append_driver},
 	{PROTOCOL_STATUS_GOVERNOR, "s", append_governor},
 	{PROTOCOL_STATUS_MODULE, "s", append_module},
+	{PROTOCOL_STATUS_ADAPT, "s", append_adapt},
 	{PROTOCOL_STATUS_GUARD, "s", append_guard},
 	{PROTOCOL_STATUS_SETTINGS, "s", append_settings},
 };

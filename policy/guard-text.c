@@ -21,10 +21,10 @@ static struct sum sum_up(const struct guard *g, const struct plan *plan,
 		s.n++;
 		s.known += c->known;
 		s.off += c->off;
-		s.vetoes += c->veto ? c->veto->n : 0;
-		if (c->off && c->veto->until > g->now)
-			s.left_ns = MAX_OF(s.left_ns, c->veto->until - g->now);
-		if (c->veto && (!s.last || c->veto->since > s.last->veto->since))
+		s.vetoes += c->veto ? c->veto->spell.n : 0;
+		if (c->off && c->veto->spell.until > g->now)
+			s.left_ns = MAX_OF(s.left_ns, c->veto->spell.until - g->now);
+		if (c->veto && (!s.last || c->veto->spell.since > s.last->veto->spell.since))
 			s.last = c;
 	}
 	return s;
@@ -48,7 +48,7 @@ static void say_state(const struct guard *g, const struct idle_table *table, uin
 			   s->off, s->n, (s->left_ns + NSEC_PER_SEC - 1) / NSEC_PER_SEC);
 	else
 		buf_printf(b, " is on again since %" PRIu64 " s",
-			   (g->now - c->veto->since) / NSEC_PER_SEC);
+			   (g->now - c->veto->spell.since) / NSEC_PER_SEC);
 	buf_printf(b,
 		   ", vetoes so far: %" PRIu64 "; CPU %u had %" PRIu64 " early entries in %" PRIu64
 		   " s, %" PRIu32 " %% of all; with the veto %" PRIu64 " of %s a second",

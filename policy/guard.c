@@ -253,34 +253,16 @@ static void begin_off(const struct look *l, struct guard_cell *c)
 
 /* A state that is on --------------------------------------------------------------------------- */
 
-/* How long the next veto is. */
-static void choose_length(struct guard_veto *v, uint64_t now)
-{
-	uint64_t forgotten = (now - v->since) / GUARD_FORGET_NS;
-
-	if (v->n == 0)
-		return;
-	if (forgotten > 0)
-		v->level -= (uint8_t)MIN_OF(v->level, forgotten);
-	else if (guard_veto_ns(v) < GUARD_VETO_MAX_NS)
-		v->level++;
-}
-
 /* Without memory for it the state stays, and is caught in the next look. */
 static void take_away(struct look *l, struct guard_cell *c, const struct guard_sight *seen)
 {
-	uint64_t now = l->guard->now;
 	struct guard_veto *v = c->veto;
 
 	if (!v)
 		v = c->veto = calloc(1, sizeof(*v));
 	if (!v)
 		return;
-	choose_length(v, now);
-	v->n++;
-	v->since = now;
-	v->until = now + guard_veto_ns(v);
-	v->calm = 0;
+	spell_begin(&v->spell, l->guard->now);
 	v->seen = *seen;
 	v->instead_entries = v->off_ns = 0;
 	c->off = true;
@@ -363,11 +345,7 @@ static uint64_t avoided(const struct guard_veto *v)
 
 static void release(struct look *l, struct guard_cell *c, enum guard_event event)
 {
-	struct guard_veto *v = c->veto;
-
-	v->off_ns = l->guard->now - v->since;
-	v->since = l->guard->now;
-	l->guard->avoided += avoided(v);
+	l->guard->avoided += avoided(c->veto);
 	c->off = false;
 	c->event = (uint8_t)event;
 	begin(l, c);
@@ -385,7 +363,6 @@ static bool goes_on(const struct look *l, struct guard_cell *c, bool *ret)
 	}
 	entries = grown(usage, c->usage);
 	c->veto->instead_entries += entries;
-	c->veto->off_ns = l->guard->now - c->veto->since;
 	*ret = per_second(entries, span) >= GUARD_STILL_RATE &&
 	       grown(us, c->time_us) * NSEC_PER_USEC < entries * c->target_ns;
 	c->usage = usage;
@@ -400,20 +377,21 @@ static void look_at_off(struct look *l, struct guard_cell *c)
 	struct guard_veto *v = c->veto;
 	bool on = false;
 
+	v->off_ns = now - v->spell.since;
 	if (!c->known)
 		begin_off(l, c);
 	else if (now - before < SPAN_MIN_NS || !goes_on(l, c, &on))
 		return;
-	else if (on)
-		v->calm = 0;
-	else if (v->calm == 0)
-		v->calm = before;
-	if (v->calm > 0 && now - v->calm >= guard_veto_ns(v) / 2)
+	switch (spell_look(&v->spell, on, before, now)) {
+	case SPELL_LASTS:
+		break;
+	case SPELL_CALMED:
 		release(l, c, GUARD_CALMED);
-	else if (now >= v->until && (!on || now - v->since >= GUARD_VETO_MAX_NS))
+		break;
+	case SPELL_TRIED:
 		release(l, c, GUARD_TRIED);
-	else if (now >= v->until)
-		v->until = MIN_OF(now + guard_veto_ns(v), v->since + GUARD_VETO_MAX_NS);
+		break;
+	}
 }
 
 /* A look ------------------------------------------------------------------------------------------ */
@@ -465,11 +443,6 @@ uint16_t guard_vetoed(const struct guard *g, uint32_t cpu)
 			bits |= (uint16_t)(1U << state);
 	}
 	return bits;
-}
-
-uint64_t guard_veto_ns(const struct guard_veto *v)
-{
-	return MIN_OF(GUARD_VETO_NS << v->level, GUARD_VETO_MAX_NS);
 }
 
 uint64_t guard_instead_rate(const struct guard_veto *v)

@@ -4,6 +4,7 @@
 
 #include "counters.h"
 #include "plan.h"
+#include "spell.h"
 
 /*
  * The residency guard: finds CPUs that are caught in a deep state which does not pay, and keeps that state off
@@ -25,22 +26,15 @@
  * state speaks: if it is below a quarter of the target residency, then at least three in four entries were too
  * early (Markov's inequality). That wants one more look.
  *
- * A veto lasts GUARD_VETO_NS, doubled with each one that follows within GUARD_FORGET_NS of the one before, up to
- * GUARD_VETO_MAX_NS; each GUARD_FORGET_NS without one halves it again. It ends
- *  - before its time, when the state entered instead says for half of that time that the work has calmed down:
- *    fewer than GUARD_STILL_RATE entries a second, or longer ones than the target residency of what is off;
- *  - at its time, unless the work goes on: then it is prolonged by the same time, up to GUARD_VETO_MAX_NS in
- *    all. Then the state is tried again whatever happens.
- * So each state of each CPU is taken away at most 17 times in any hour (tests/test-guard.c plays against it).
+ * A veto is a spell (spell.h): at least ten seconds, twice as long each time, ten minutes at the most. Its reason is
+ * gone when the state entered instead has fewer than GUARD_STILL_RATE entries a second, or such as last as long as
+ * the target residency of what is off.
  */
 #define GUARD_LOOK_NS	    NSEC_PER_SEC
 #define GUARD_EARLY_RATE    1000U
 #define GUARD_WASTE_PERCENT 10U
 #define GUARD_EARLY_PERCENT 75U
 #define GUARD_STILL_RATE    500U
-#define GUARD_VETO_NS	    (10 * NSEC_PER_SEC)
-#define GUARD_VETO_MAX_NS   (600 * NSEC_PER_SEC)
-#define GUARD_FORGET_NS	    (600 * NSEC_PER_SEC)
 
 /*
  * A quiet machine is read less: after GUARD_QUIET_LOOKS looks in which no deep state was entered
@@ -73,11 +67,7 @@ struct guard_sight {
 
 /* What is known of a state that was taken away at least once. */
 struct guard_veto {
-	uint8_t level; /* length of the next veto: GUARD_VETO_NS << level */
-	uint32_t n; /* vetoes since the guard looks at it */
-	uint64_t since; /* off, or on again, since */
-	uint64_t until; /* off: look whether it may end */
-	uint64_t calm; /* off: calm since; 0: is not */
+	struct spell spell;
 	struct guard_sight seen; /* when it was caught */
 	uint64_t instead_entries; /* of the other state while this one was off, the last time */
 	uint64_t off_ns; /* how long that was, or has been so far */
@@ -132,9 +122,6 @@ void guard_look(struct guard *g, uint64_t now, counter_read read, void *data);
 
 /* The states that are to be off on a CPU, as bits. */
 uint16_t guard_vetoed(const struct guard *g, uint32_t cpu);
-
-/* How long a veto lasts at its level, ns. */
-uint64_t guard_veto_ns(const struct guard_veto *v);
 
 /* Entries a second of the state entered instead, the last time. */
 uint64_t guard_instead_rate(const struct guard_veto *v);

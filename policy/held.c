@@ -161,3 +161,16 @@ void held_overlay(const struct held *held, const struct policy *policy, uint16_t
 		overlay_modes(&ask_of(held, set, i)->modes, settings);
 	}
 }
+
+void held_warn(const struct policy *policy, const struct holds *holds, struct diag_list *diags)
+{
+	for (uint32_t i = 0; holds && i < holds->n_asks; i++) {
+		const struct hold_ask *ask = &holds->asks[i];
+
+		if (ask->n && ask->profile && !policy_profile(policy, ask->profile))
+			diag_add(diags, DIAG_WARNING, NULL, 0,
+				 "%u holds ask for profile %s, which the policy does not have any "
+				 "more; they wait until it comes back",
+				 ask->n, ask->profile);
+	}
+}

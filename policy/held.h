@@ -43,4 +43,7 @@ const struct profile *held_profile(const struct held *held, const struct policy 
 void held_overlay(const struct held *held, const struct policy *policy, uint16_t set,
 		  struct settings *settings);
 
+/* Warns of holds that ask for a profile which a reload has dropped: they outlive it. holds may be NULL. */
+void held_warn(const struct policy *policy, const struct holds *holds, struct diag_list *diags);
+
 #endif

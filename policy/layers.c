@@ -3,6 +3,7 @@
 
 #include "bootargs.h"
 #include "buf.h"
+#include "adapt-text.h"
 #include "guard-text.h"
 #include "hold-text.h"
 #include "modes.h"
@@ -503,6 +504,14 @@ static void pile_module(struct pile *p)
 		put(p, "cpuidle_policy");
 }
 
+static void pile_adapt(struct pile *p)
+{
+	if (p->from->adapt_ns == LATENCY_NONE || !p->table)
+		return;
+	adapt_text(p->machine, p->plan, p->from, &p->buf);
+	put(p, "Adapt");
+}
+
 static void pile_guard(struct pile *p)
 {
 	if (!p->from->guarded || !p->table)
@@ -555,6 +564,7 @@ int layers_make(const struct policy *policy, const struct machine *machine, cons
 	pile_demotion(&p);
 	pile_umwait(&p);
 	pile_module(&p);
+	pile_adapt(&p);
 	pile_guard(&p);
 	pile_rest(&p);
 	free(p.buf.text);

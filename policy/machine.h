@@ -73,6 +73,7 @@ struct machine_cpu {
 	bool online;
 	bool has_qos; /* pm_qos_resume_latency_us exists and could be read */
 	bool waitpkg; /* UMWAIT on this CPU */
+	bool tight; /* Adapt= has found it busy: that limit holds, where a profile has it */
 	bool own_off; /* somebody disabled the state machine.own_row on it */
 };
 
@@ -127,6 +128,7 @@ struct machine_knob {
 	uint64_t ours; /* where left: what was written over */
 };
 
+struct adapt;
 struct guard;
 
 struct machine {
@@ -163,8 +165,9 @@ struct machine {
 	struct machine_knob umwait[UMWAIT_N];
 	struct machine_haltpoll haltpoll;
 	struct machine_module module;
-	const struct guard *
-		guard; /* what the residency guard knows, for words; borrowed, NULL: it does not look */
+	/* What these know, for words; borrowed, NULL: they do not look. */
+	const struct guard *guard;
+	const struct adapt *adapt;
 };
 
 /* Makes room for n CPUs (1..CPU_MAX), everything unknown: absent, no table, no QoS. -ENOMEM, -ERANGE. */

@@ -35,6 +35,7 @@ enum key_flag {
 	KEY_WAITPKG = 1 << 2,
 	KEY_C0 = 1 << 3,
 	KEY_OWN_OFF = 1 << 4,
+	KEY_TIGHT = 1 << 5,
 };
 
 struct resolver {
@@ -67,13 +68,23 @@ static const struct profile *demand_profile(const struct resolver *rs, const str
 	return &rs->policy->profiles[d->profile];
 }
 
+/* While the CPU is busy Adapt= says more. */
+static uint64_t demand_ns(const struct resolver *rs, struct plan_row *row,
+			  const struct plan_demand *d)
+{
+	const struct settings *s = &demand_profile(rs, d)->resolved;
+
+	row->adapt_ns = MIN_OF(row->adapt_ns, s->adapt_ns);
+	return row->tight ? MIN_OF(s->latency_limit_ns, s->adapt_ns) : s->latency_limit_ns;
+}
+
 static void decide_demand_limit(const struct resolver *rs, struct plan_row *row)
 {
 	struct plan_demand *d = &rs->plan->demands[row->demands], *winner = NULL;
 
-	row->demand_limit_ns = LATENCY_NONE;
+	row->demand_limit_ns = row->adapt_ns = LATENCY_NONE;
 	for (uint32_t i = 0; i < row->n_demands; i++) {
-		uint64_t ns = demand_profile(rs, &d[i])->resolved.latency_limit_ns;
+		uint64_t ns = demand_ns(rs, row, &d[i]);
 
 		if (d[i].group == PLAN_GROUP_HOLD) {
 			row->hold_limit_ns = MIN_OF(row->hold_limit_ns, ns);
@@ -348,6 +359,7 @@ static int fill_row(struct resolver *rs, const struct row_key *key, struct plan_
 		.online = key->flags & KEY_ONLINE,
 		.has_qos = key->flags & KEY_HAS_QOS,
 		.waitpkg = key->flags & KEY_WAITPKG,
+		.tight = key->flags & KEY_TIGHT,
 		.c0_able = key->flags & KEY_C0,
 		.own_off = key->flags & KEY_OWN_OFF,
 		.disabled_prior = key->disabled_prior,
@@ -451,7 +463,7 @@ static void make_key(const struct resolver *rs, uint32_t cpu, struct row_key *re
 		.left = c->left,
 		.table = MACHINE_NO_TABLE,
 		.flags = (uint8_t)((c->online ? KEY_ONLINE : 0) | (c->has_qos ? KEY_HAS_QOS : 0) |
-				   (c->waitpkg ? KEY_WAITPKG : 0) |
+				   (c->waitpkg ? KEY_WAITPKG : 0) | (c->tight ? KEY_TIGHT : 0) |
 				   (machine_module_c0(&rs->machine->module, cpu) ? KEY_C0 : 0) |
 				   (c->own_off ? KEY_OWN_OFF : 0)),
 	};
@@ -560,21 +572,6 @@ static void resolver_done(struct resolver *rs)
 	plan_free(rs->plan);
 }
 
-/* A hold outlives a reload that drops its profile. */
-static void warn_held(const struct policy *policy, const struct holds *holds,
-		      struct diag_list *diags)
-{
-	for (uint32_t i = 0; holds && i < holds->n_asks; i++) {
-		const struct hold_ask *ask = &holds->asks[i];
-
-		if (ask->n && ask->profile && !policy_profile(policy, ask->profile))
-			diag_add(diags, DIAG_WARNING, NULL, 0,
-				 "%u holds ask for profile %s, which the policy does not have any "
-				 "more; they wait until it comes back",
-				 ask->n, ask->profile);
-	}
-}
-
 int plan_resolve(const struct policy *policy, const struct machine *machine,
 		 const struct holds *holds, struct diag_list *diags, struct plan **ret)
 {
@@ -590,7 +587,7 @@ int plan_resolve(const struct policy *policy, const struct machine *machine,
 	if (r >= 0)
 		r = make_rows(&rs);
 	if (r >= 0)
-		warn_held(policy, holds, diags);
+		held_warn(policy, holds, diags);
 	if (r >= 0)
 		r = advice_give(policy, machine, rs.plan, diags);
 	if (r < 0)

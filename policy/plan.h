@@ -24,6 +24,8 @@
  *    CPU's PM QoS file if it is stricter than both GlobalLatencyLimit= and what others put there, and
  *    through the states' disable files on a CPU without that file.
  *  - A file left to others (machine_cpu.left) is not ours: what stands there holds.
+ *  - A CPU that Adapt= has found busy (machine_cpu.tight) has that limit of each of its profiles, if it is shorter
+ *    than LatencyLimit=.
  *  - What the residency guard vetoes (machine_cpu.vetoed) is off where the profile whose modes hold has
  *    ResidencyGuard=auto.
  */
@@ -134,6 +136,7 @@ struct plan_row {
 	bool c0_able; /* machine_module_c0() */
 	bool own_off; /* as machine_cpu.own_off */
 	bool guarded; /* ResidencyGuard= looks at it */
+	bool tight; /* as machine_cpu.tight */
 	uint16_t
 		disabled_prior; /* bit i: others (or the kernel's default) had stateI/disable set */
 	uint16_t left; /* files left to others, as machine_cpu.left */
@@ -142,6 +145,7 @@ struct plan_row {
 	uint32_t demands, n_demands; /* slice of plan.demands */
 
 	uint64_t policy_limit_ns; /* strictest that is ours: profiles, holds, GlobalLatencyLimit= */
+	uint64_t adapt_ns; /* strictest Adapt= of its profiles; LATENCY_NONE: none */
 	uint64_t demand_limit_ns; /* strictest profile of groups alone */
 	uint64_t hold_limit_ns; /* strictest hold alone, profiles that are held included */
 	uint64_t cpu_others_ns; /* others, in the CPU's own file */

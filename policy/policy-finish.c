@@ -231,6 +231,10 @@ static void check_modes(const struct finisher *f, const struct profile *p)
 		tell(f, DIAG_WARNING, &p->enable_at,
 		     "EnableStates= has no effect with LatencyLimit=0, which leaves state 0 alone; drop "
 		     "one of them");
+	if (own->given & SETTING_ADAPT && p->resolved.adapt_ns != LATENCY_NONE &&
+	    p->resolved.adapt_ns >= p->resolved.latency_limit_ns)
+		tell(f, DIAG_WARNING, &p->adapt_at,
+		     "Adapt= has no effect: it is not shorter than LatencyLimit=; make one of them so");
 	/* Who writes C0=off beside them knows. */
 	if (own->given & needs_c0 && !(own->given & SETTING_C0) && p->resolved.c0 == C0_OFF)
 		tell(f, DIAG_WARNING, &p->at,

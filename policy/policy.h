@@ -56,12 +56,14 @@ enum setting {
 	SETTING_DISABLE_STATES_RESET = 1 << 10,
 	SETTING_ENABLE_STATES_RESET = 1 << 11,
 	SETTING_RESIDENCY_GUARD = 1 << 12,
+	SETTING_ADAPT = 1 << 13,
 };
 
 /* The keys of a profile. "Was it given?" is a bit (schema_row.bit), never a magic value. */
 struct settings {
 	uint32_t given; /* or-ed enum setting */
 	uint64_t latency_limit_ns;
+	uint64_t adapt_ns; /* Adapt=: the limit while the CPU is busy; LATENCY_NONE: no other */
 	uint64_t haltpoll_ns;
 	uint8_t c0; /* enum c0_mode */
 	uint8_t c0_depth; /* enum c0_depth */
@@ -81,7 +83,8 @@ struct profile {
 	struct settings own; /* what its section says */
 	struct settings resolved; /* own over base over defaults; filled by policy_finish() */
 	struct place at; /* its section header, the last one */
-	struct place base_at, limit_at, disable_at, enable_at; /* of these keys, the last ones */
+	struct place base_at, limit_at, adapt_at, disable_at,
+		enable_at; /* of these keys, the last ones */
 };
 
 struct group {

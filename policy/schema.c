@@ -212,6 +212,19 @@ const struct schema_row schema_rows[] = {
 	},
 	{
 		.section = SECTION_PROFILE,
+		.key = "Adapt",
+		.type = TYPE_LATENCY,
+		.def = "none",
+		.max = LATENCY_MAX_NS,
+		.offset = IN_SETTINGS(adapt_ns),
+		.place = IN_PROFILE(adapt_at),
+		.bit = SETTING_ADAPT,
+		.help = "Limit of a CPU while it wakes up often; LatencyLimit= holds for the others.",
+		.values =
+			"a latency shorter than LatencyLimit=, or none to have LatencyLimit= always",
+	},
+	{
+		.section = SECTION_PROFILE,
 		.key = "ResidencyGuard",
 		.type = TYPE_CHOICE,
 		.def = "off",

@@ -102,7 +102,11 @@ static char *limit_source_text(struct maker *k, const struct plan_row *row,
 	case LIMIT_NONE:
 		break;
 	case LIMIT_POLICY:
-		return text(k, "profile %s (%s)", k->policy->profiles[row->limit_profile].name, ns);
+		return text(k,
+			    row->tight && row->limit_ns == row->adapt_ns
+				    ? "Adapt= of profile %s (%s)"
+				    : "profile %s (%s)",
+			    k->policy->profiles[row->limit_profile].name, ns);
 	case LIMIT_HOLD:
 		return hold_source_text(k, row, cpus, ns);
 	case LIMIT_GLOBAL_POLICY:

@@ -154,7 +154,8 @@ void player_advance(struct player *p, double seconds)
 		}
 		step = MIN_OF(left, seconds);
 		for (uint32_t cpu = 0; cpu < p->n_cpus; cpu++)
-			grow(p, cpu, b, step);
+			grow(p, cpu, p->n_playing && cpu >= p->n_playing ? p->trace->blocks : b,
+			     step);
 		p->now += step;
 		seconds -= step;
 	}

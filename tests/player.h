@@ -31,6 +31,8 @@ struct player {
 	uint32_t n_cpus;
 	struct growth *counts; /* n_cpus times MACHINE_STATES_MAX */
 	double now; /* s from the beginning of the trace, which begins again at its end */
+	uint32_t
+		n_playing; /* CPUs below this play the trace, the others its first block; 0: all do */
 	unsigned lacks; /* bits of enum counter_file: counters this kernel does not have */
 	uint64_t n_reads;
 	const struct machine *machine; /* whose states are off, and instead of what */

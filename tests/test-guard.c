@@ -345,8 +345,8 @@ END_TEST
 
 /* Against it -------------------------------------------------------------------------------------- */
 
-/* Most times a state is taken away in an hour, as policy/guard.h says. */
-#define VETOES_MAX 17U
+/* Most times a state is taken away in an hour, as policy/spell.h says. */
+#define VETOES_MAX SPELL_PER_HOUR
 
 START_TEST(oscillating_work_does_not_flap)
 {

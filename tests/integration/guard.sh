@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The residency guard in the real daemon, on a recorded Zen server whose counters a program moves: a state is taken
+# The residency guard and Adapt= in the real daemon, on a recorded Zen server whose counters a program moves: a state is taken
 # away, told of and given back; what it costs, and that it costs nothing when nobody asks for it.
 set -u
 # shellcheck source-path=SCRIPTDIR source=buslib.sh
@@ -70,6 +70,18 @@ costs_little_when_quiet()
 	[ "$reads" -ge $((looks * 32 - 32)) ] && [ "$reads" -le $((looks * 32 + 3 * 128)) ] || return 1
 	# Nothing is written, nothing is opened to be written, no other file is read.
 	! grep -E 'O_WRONLY|O_RDWR' "$T/calls" && ! grep 'openat' "$T/calls" | grep -v '/cpuidle/state2/'
+}
+
+# The pressure of tasks is one file more, where there is one.
+adapt_costs_little()
+{
+	local looks reads
+	look_for 3
+	looks=$(count 'epoll_wait.*= 1')
+	reads=$(count 'pread64(.*cpuidle')
+	echo "looks $looks, counters $reads, calls $(wc -l <"$T/calls")"
+	[ "$looks" -ge 2 ] && [ "$looks" -le 4 ] && [ "$reads" -ge $(((looks - 1) * 128)) ] && [ "$reads" -le $(((looks + 1) * 128)) ] &&
+		[ "$(wc -l <"$T/calls")" -le $(((looks + 1) * (128 + 16))) ]
 }
 
 is_told()
@@ -142,6 +154,24 @@ churn 4 0
 check "a kernel without \"above\": caught by the mean" wait_for holds "$disable" 1
 check "and it is said" said 'by the mean more than 75 % of all entries'
 check "in status as well" says 0 'no counter "above" on 128 of them' ctl --root "$H" status
+kill "${pids[-1]}"
+printf '[Daemon]\nDefaultProfile=p\n[Profile p]\nAdapt=10us\n' | policy
+check "Adapt=10us: reload" status 0 ctl --root "$H" reload
+check "Adapt: status tells it, and the guard is gone" says 0 'adapts 128 CPUs; 0 busy' ctl --root "$H" status
+if can_trace; then
+	check "Adapt: one counter of each CPU a second" adapt_costs_little
+else
+	skip "Adapt: one counter of each CPU a second" "$why"
+fi
+churn 3 5
+check "Adapt: a busy CPU has the shorter limit" wait_for holds "$cpu/cpu5/power/pm_qos_resume_latency_us" 10
+check "Adapt: its neighbour has none" holds "$cpu/cpu6/power/pm_qos_resume_latency_us" 0
+check "Adapt: the log has the numbers" wait_for said 'Adapt: CPU 5: [0-9]+ wake-ups a second from states above 10us.*; limit 10us for 10s or longer'
+check "Adapt: explain tells it" says 0 '10us while the CPU wakes up often, which holds on 1 of 1 CPUs' ctl --socket "$H/run/cpuidled/bus" explain 5
+check "Adapt: and where the limit comes from" says 0 'by Adapt= of profile p (10us)' ctl --socket "$H/run/cpuidled/bus" explain 5
+check "Adapt: status in JSON" json status ctl --root "$H" status --json
+check "Adapt: calm again" wait_for holds "$cpu/cpu5/power/pm_qos_resume_latency_us" 0
+check "Adapt: the log says so" wait_for said 'Adapt: CPU 5: limit 10us no more after [0-9]+ s, the work has calmed down'
 stop_daemon
 tap_result $? "the daemon ends well"
 check "all is as before" all_as_before

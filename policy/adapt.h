@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef CPUIDLED_ADAPT_H
+#define CPUIDLED_ADAPT_H
+
+#include "counters.h"
+#include "plan.h"
+#include "spell.h"
+
+/*
+ * Adapt=: the shorter limit of a profile for the CPUs that wake up often, LatencyLimit= for all others. Each CPU is
+ * judged by itself, by what it does: a load average or one busy neighbour say nothing about it.
+ *
+ * What counts are entries of states above the shorter limit: each of them makes somebody wait for longer than that.
+ * From ADAPT_WAKES a second on, in two looks in a row or four times as many in one, the CPU is busy. While
+ * tasks wait for CPUs for ADAPT_PRESSURE_PERCENT of the time or more, half of that is enough. Busy is a spell
+ * (spell.h); its reason is gone when all states together have fewer than half of ADAPT_WAKES entries a second.
+ * A CPU that computes without pause, or ticks along, never is.
+ *
+ * Pure, as the guard is (guard.h): counters by a function, time as a number. Made for a look a second.
+ */
+#define ADAPT_WAKES	       500U
+#define ADAPT_PRESSURE_PERCENT 10U
+#define ADAPT_PRESSURE_UNKNOWN UINT32_MAX
+
+enum adapt_event {
+	ADAPT_NOTHING,
+	ADAPT_TIGHTENED,
+	ADAPT_CALMED, /* LatencyLimit= again: the work has calmed down */
+	ADAPT_TRIED, /* LatencyLimit= again: its time is over, to see what comes of that */
+};
+
+/* What is known of a CPU that was busy at least once. */
+struct adapt_busy {
+	struct spell spell;
+	uint64_t wakes; /* a second, from states above the shorter limit, when it was found busy */
+	uint64_t entries; /* of all states while it had the shorter limit, the last time */
+	uint64_t ns; /* how long that was, or has been so far */
+	uint32_t pressure; /* percent, when it was found busy */
+};
+
+struct adapt_cell {
+	uint16_t cpu;
+	uint16_t above; /* states above the shorter limit that the longer one allows, as bits */
+	uint16_t within; /* states the shorter one allows */
+	bool tight;
+	bool known; /* there is a look to compare with */
+	bool warm; /* the look before was over the mark */
+	uint8_t event; /* enum adapt_event of the last look */
+	uint64_t at, entries; /* of the look to compare with: of above, or of within while tight */
+	uint64_t limit_ns; /* the shorter one */
+	struct adapt_busy *busy; /* owned; NULL: never was */
+};
+
+struct adapt {
+	struct adapt_cell *cells; /* by CPU */
+	uint32_t n;
+	uint64_t now;
+	uint32_t pressure;
+	uint32_t n_events; /* of the last look */
+	uint64_t spells; /* since the start */
+};
+
+/* Files of a cell that stay open (struct counter): the states beyond are read at the price of an open each. */
+#define ADAPT_SLOTS 4U
+
+/*
+ * Takes up the CPUs that a profile adapts, and forgets the rest. 1: the plan has a CPU as busy that is not any
+ * more, and wants to be made anew. 0, -ENOMEM: nothing has changed.
+ */
+int adapt_follow(struct adapt *a, const struct policy *policy, const struct plan *plan,
+		 const struct machine *machine);
+void adapt_done(struct adapt *a);
+
+/*
+ * One look at now. pressure: percent of the time since the last one in which a task waited for a CPU, or
+ * ADAPT_PRESSURE_UNKNOWN. slot: the first one that is free for counters.
+ */
+void adapt_look(struct adapt *a, uint64_t now, uint32_t pressure, uint32_t slot, counter_read read,
+		void *data);
+
+bool adapt_tight(const struct adapt *a, uint32_t cpu);
+uint32_t adapt_count_tight(const struct adapt *a);
+/* Entries a second of all states while the CPU had the shorter limit, the last time. */
+uint64_t adapt_rate(const struct adapt_busy *b);
+
+#endif
