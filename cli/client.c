@@ -1,30 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <systemd/sd-bus.h>
-
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "client.h"
+#include "client-private.h"
 #include "decode.h"
 #include "protocol.h"
 
 /* Polkit may have to wait for a person to type a password. */
 #define CALL_TIMEOUT_US (UINT64_C(180) * 1000 * 1000)
-
-enum way { WAY_PRIVATE, WAY_SYSTEM, WAY_HOST };
-
-struct client {
-	const struct options *o;
-	sd_bus *bus; /* NULL between two ways */
-	enum way ways[2]; /* in the order of trying */
-	uint32_t n_ways, next;
-	char tried[512]; /* what was tried in vain, for the message when nothing is left */
-};
-
-DEFINE_CLEANUP(sd_bus_message *, message_unrefp, sd_bus_message_unref)
-#define _cleanup_message_ _cleanup_(message_unrefp)
 
 static _printf_(2, 3) void note_tried(struct client *c, const char *fmt, ...)
 {
@@ -248,18 +233,28 @@ static int exchange(sd_bus *bus, sd_bus_message *m, sd_bus_message **ret)
 	return 0;
 }
 
-static int ask_once(struct client *c, const char *member, const char *arg, sd_bus_message **ret)
+const char *client_destination(const struct client *c)
 {
-	const char *destination = system_of(c) == WAY_PRIVATE ? NULL : PROTOCOL_NAME;
+	return system_of(c) == WAY_PRIVATE ? NULL : PROTOCOL_NAME;
+}
+
+static int fill_string(sd_bus_message *m, const void *userdata)
+{
+	return sd_bus_message_append_basic(m, 's', userdata);
+}
+
+static int ask_once(struct client *c, const char *member, client_fill_fn fill, const void *userdata,
+		    sd_bus_message **ret)
+{
 	_cleanup_message_ sd_bus_message *m = NULL;
 	int r;
 
-	r = sd_bus_message_new_method_call(c->bus, &m, destination, PROTOCOL_PATH,
+	r = sd_bus_message_new_method_call(c->bus, &m, client_destination(c), PROTOCOL_PATH,
 					   PROTOCOL_INTERFACE, member);
 	if (r >= 0)
 		r = sd_bus_message_set_allow_interactive_authorization(m, true);
-	if (r >= 0 && arg)
-		r = sd_bus_message_append_basic(m, 's', arg);
+	if (r >= 0 && fill)
+		r = fill(m, userdata);
 	if (r < 0)
 		return r;
 	return exchange(c->bus, m, ret);
@@ -304,13 +299,14 @@ static void note_nobody(struct client *c, int r, sd_bus_message *reply)
 }
 
 /* EXIT_OK with the reply, which may be an error of the daemon's own. */
-static int ask(struct client *c, const char *member, const char *arg, sd_bus_message **ret)
+static int ask(struct client *c, const char *member, client_fill_fn fill, const void *userdata,
+	       sd_bus_message **ret)
 {
 	for (;;) {
 		_cleanup_message_ sd_bus_message *reply = NULL;
 		int r;
 
-		r = ask_once(c, member, arg, &reply);
+		r = ask_once(c, member, fill, userdata, &reply);
 		if (!nobody_there(c, r, reply)) {
 			if (r < 0)
 				return fail_errno(r, member);
@@ -324,30 +320,37 @@ static int ask(struct client *c, const char *member, const char *arg, sd_bus_mes
 	}
 }
 
-static int fail_reply(const sd_bus_error *e)
+int client_fail_reply(const sd_bus_error *e)
 {
-	bool usage = sd_bus_error_has_name(e, PROTOCOL_ERROR_SELECTOR);
+	bool usage = sd_bus_error_has_name(e, PROTOCOL_ERROR_SELECTOR) ||
+		     sd_bus_error_has_name(e, SD_BUS_ERROR_INVALID_ARGS);
 
 	return fail(usage ? EXIT_USAGE : EXIT_FAILED, "%s",
 		    e->message && *e->message ? e->message : e->name);
 }
 
-/* For what only reads: every error of the daemon ends the verb. */
-static int get(struct client *c, const char *member, const char *arg, sd_bus_message **ret)
+int client_get(struct client *c, const char *member, client_fill_fn fill, const void *userdata,
+	       sd_bus_message **ret)
 {
 	_cleanup_message_ sd_bus_message *reply = NULL;
 	int r;
 
-	r = ask(c, member, arg, &reply);
+	r = ask(c, member, fill, userdata, &reply);
 	if (r != EXIT_OK)
 		return r;
 	if (sd_bus_message_is_method_error(reply, NULL))
-		return fail_reply(sd_bus_message_get_error(reply));
+		return client_fail_reply(sd_bus_message_get_error(reply));
 	*ret = TAKE_PTR(reply);
 	return EXIT_OK;
 }
 
-static int bad_answer(const char *member, int r)
+/* For what only reads. */
+static int get(struct client *c, const char *member, const char *arg, sd_bus_message **ret)
+{
+	return client_get(c, member, arg ? fill_string : NULL, arg, ret);
+}
+
+int client_bad_answer(const char *member, int r)
 {
 	return fail(EXIT_FAILED,
 		    "the daemon's answer to %s cannot be read: %s; are both of the "
@@ -364,7 +367,7 @@ int client_status(struct client *c, struct client_status *ret)
 	if (r != EXIT_OK)
 		return r;
 	r = decode_status(reply, ret);
-	return r < 0 ? bad_answer("GetStatus", r) : EXIT_OK;
+	return r < 0 ? client_bad_answer("GetStatus", r) : EXIT_OK;
 }
 
 int client_plan(struct client *c, const char *cpus, bool layers, struct view *ret)
@@ -377,7 +380,7 @@ int client_plan(struct client *c, const char *cpus, bool layers, struct view *re
 	if (r != EXIT_OK)
 		return r;
 	r = decode_view(reply, ret);
-	return r < 0 ? bad_answer(member, r) : EXIT_OK;
+	return r < 0 ? client_bad_answer(member, r) : EXIT_OK;
 }
 
 int client_policy(struct client *c, char **ret)
@@ -391,7 +394,7 @@ int client_policy(struct client *c, char **ret)
 		return r;
 	r = sd_bus_message_read_basic(reply, 's', &text);
 	if (r < 0)
-		return bad_answer("GetPolicy", r);
+		return client_bad_answer("GetPolicy", r);
 	*ret = strdup(text);
 	return *ret ? EXIT_OK : fail_errno(-ENOMEM, "GetPolicy");
 }
@@ -405,7 +408,7 @@ int client_profiles(struct client *c, struct listing *ret)
 	if (r != EXIT_OK)
 		return r;
 	r = decode_profiles(reply, ret);
-	return r < 0 ? bad_answer("ListProfiles", r) : EXIT_OK;
+	return r < 0 ? client_bad_answer("ListProfiles", r) : EXIT_OK;
 }
 
 int client_verify(struct client *c, struct client_findings *ret)
@@ -417,7 +420,7 @@ int client_verify(struct client *c, struct client_findings *ret)
 	if (r != EXIT_OK)
 		return r;
 	r = decode_findings(reply, ret);
-	return r < 0 ? bad_answer("Verify", r) : EXIT_OK;
+	return r < 0 ? client_bad_answer("Verify", r) : EXIT_OK;
 }
 
 /* The three that change something answer alike. */
@@ -428,17 +431,17 @@ static int change(struct client *c, const char *member, const char *arg, struct 
 	const char *text;
 	int r;
 
-	r = ask(c, member, arg, &reply);
+	r = ask(c, member, arg ? fill_string : NULL, arg, &reply);
 	if (r != EXIT_OK)
 		return r;
 	e = sd_bus_message_get_error(reply);
 	if (e && !sd_bus_error_has_name(e, PROTOCOL_ERROR_BAD_POLICY))
-		return fail_reply(e);
+		return client_fail_reply(e);
 	if (e && sd_bus_message_read_basic(reply, 's', &text) < 0)
-		return fail_reply(e);
+		return client_fail_reply(e);
 	r = decode_diags(reply, diags);
 	if (r < 0)
-		return e ? fail_reply(e) : bad_answer(member, r);
+		return e ? client_fail_reply(e) : client_bad_answer(member, r);
 	return e ? EXIT_NOT_AS_ASKED : EXIT_OK;
 }
 

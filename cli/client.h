@@ -36,7 +36,7 @@ struct client_status {
 	char *guard; /* what the residency guard does and did, "" from an older daemon */
 	char *module; /* what cpuidle_policy.ko is to it, or why nothing */
 	uint64_t generation, foreign_writes;
-	uint32_t cpus, cpus_online;
+	uint32_t cpus, cpus_online, holds;
 	struct client_words backends, policy_files;
 };
 
@@ -70,6 +70,40 @@ void client_findings_done(struct client_findings *f);
 int client_reload(struct client *c, struct diag_list *diags);
 int client_set(struct client *c, const char *text, struct diag_list *diags);
 int client_reset(struct client *c, struct diag_list *diags);
+
+/* What to hold; strings may be NULL. */
+struct client_ask {
+	const char *cpus, *profile, *reason, *app;
+	uint64_t limit_ns; /* LATENCY_NONE: no limit of its own */
+	uint64_t ttl_us; /* 0: no end by time */
+	const char *const *modes; /* KEY=VALUE, each with its '=' */
+	uint32_t n_modes;
+	int fd; /* tied to this; -1: to the connection */
+	bool detached; /* tied to nobody */
+};
+
+int client_hold(struct client *c, const struct client_ask *ask, uint32_t *ret_id);
+int client_release(struct client *c, uint32_t id);
+
+/*
+ * Waits until hold id has ended (EXIT_NOT_AS_ASKED, said why), the daemon has gone (EXIT_NOT_THERE), or one of SIGINT,
+ * SIGTERM, SIGHUP and SIGQUIT comes (EXIT_OK). These are blocked from then on.
+ */
+int client_hold_wait(struct client *c, uint32_t id);
+
+struct client_held {
+	uint32_t id, pid, uid; /* pid 0: not known */
+	char *app, *unit, *reason, *cpus, *profile, *modes;
+	uint64_t since_us, limit_ns, left_us; /* UINT64_MAX: no end by time */
+};
+
+struct client_holds {
+	struct client_held *v;
+	uint32_t n;
+};
+
+int client_holds(struct client *c, struct client_holds *ret);
+void client_holds_done(struct client_holds *h);
 
 /* Calls fn for each Changed signal until it returns false or the daemon goes away (EXIT_NOT_THERE). */
 typedef bool (*client_event_fn)(const char *what, const char *detail, void *userdata);

@@ -13,7 +13,8 @@ enum exit_code {
 	EXIT_OK = 0,
 	EXIT_FAILED = 1, /* tried, and it did not work */
 	EXIT_USAGE = 2, /* the command line makes no sense */
-	EXIT_NOT_AS_ASKED = 3, /* check or reload found errors, verify found differences */
+	EXIT_NOT_AS_ASKED =
+		3, /* check or reload found errors, verify found differences, a hold was ended by others */
 	EXIT_NOT_THERE = 4, /* no daemon, no such tree, no CPUs */
 };
 
@@ -30,7 +31,14 @@ enum option_bit {
 	OPTION_RESET = 1 << 9,
 	OPTION_HELP = 1 << 10,
 	OPTION_VERSION = 1 << 11,
+	OPTION_LATENCY = 1 << 12,
+	OPTION_PROFILE = 1 << 13,
+	OPTION_MODE = 1 << 14,
+	OPTION_REASON = 1 << 15,
+	OPTION_TTL = 1 << 16,
 };
+
+#define OPTION_MODES_MAX 16U /* how often --mode may be given */
 
 struct options {
 	unsigned given; /* or-ed enum option_bit */
@@ -39,6 +47,9 @@ struct options {
 	const char *socket; /* --socket: this private socket and no other way */
 	const char *policy; /* --policy: this file instead of the search path */
 	const char *cpus; /* --cpus: selector, NULL: all */
+	const char *latency, *profile, *reason, *ttl;
+	const char *modes[OPTION_MODES_MAX]; /* --mode, each time it is given */
+	uint32_t n_modes;
 };
 
 static inline bool option_given(const struct options *o, enum option_bit bit)
@@ -58,6 +69,9 @@ int cmd_set(const struct options *o, char **args, int n);
 int cmd_list_profiles(const struct options *o, char **args, int n);
 int cmd_reload(const struct options *o, char **args, int n);
 int cmd_verify(const struct options *o, char **args, int n);
+int cmd_hold(const struct options *o, char **args, int n);
+int cmd_release(const struct options *o, char **args, int n);
+int cmd_list_holds(const struct options *o, char **args, int n);
 int cmd_monitor(const struct options *o, char **args, int n);
 
 /* "cpuidlectl: text" on stderr. Returns code, for return fail(...). */

@@ -234,6 +234,62 @@ void client_findings_done(struct client_findings *f)
 	*f = (struct client_findings){0};
 }
 
+static int take_hold(sd_bus_message *m, void *userdata)
+{
+	struct client_holds *holds = userdata;
+	struct client_held *h;
+	int r;
+
+	r = APPEND(holds->v, holds->n, h);
+	if (r >= 0)
+		r = sd_bus_message_read_basic(m, 'u', &h->id);
+	if (r >= 0)
+		r = dup_string(m, &h->app);
+	if (r >= 0)
+		r = sd_bus_message_read(m, "uu", &h->pid, &h->uid);
+	if (r >= 0)
+		r = dup_strings(m, (char **const[]){&h->unit, &h->reason}, 2);
+	if (r >= 0)
+		r = sd_bus_message_read_basic(m, 't', &h->since_us);
+	if (r >= 0)
+		r = dup_string(m, &h->cpus);
+	if (r >= 0)
+		r = sd_bus_message_read_basic(m, 't', &h->limit_ns);
+	if (r >= 0)
+		r = dup_strings(m, (char **const[]){&h->profile, &h->modes}, 2);
+	if (r >= 0)
+		r = sd_bus_message_read_basic(m, 't', &h->left_us);
+	return r < 0 ? r : 0;
+}
+
+int decode_holds(sd_bus_message *m, struct client_holds *ret)
+{
+	struct client_holds holds = {0};
+	int r;
+
+	r = for_each_struct(m, PROTOCOL_HOLD_FIELDS, take_hold, &holds);
+	if (r < 0) {
+		client_holds_done(&holds);
+		return r;
+	}
+	*ret = holds;
+	return 0;
+}
+
+void client_holds_done(struct client_holds *h)
+{
+	for (uint32_t i = 0; i < h->n; i++) {
+		free(h->v[i].app);
+		free(h->v[i].unit);
+		free(h->v[i].reason);
+		free(h->v[i].cpus);
+		free(h->v[i].profile);
+		free(h->v[i].modes);
+	}
+	free(h->v);
+	*h = (struct client_holds){0};
+}
+
 static int take_key(sd_bus_message *m, struct listing_profile *p)
 {
 	struct listing_key *key;
@@ -319,6 +375,7 @@ static const struct status_field status_fields[] = {
 	FIELD("ForeignWrites", 't', foreign_writes),
 	FIELD(PROTOCOL_STATUS_CPUS, 'u', cpus),
 	FIELD(PROTOCOL_STATUS_ONLINE, 'u', cpus_online),
+	FIELD(PROTOCOL_STATUS_HOLDS, 'u', holds),
 	FIELD("Backends", 'a', backends),
 	FIELD("PolicyFiles", 'a', policy_files),
 };

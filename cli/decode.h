@@ -14,6 +14,7 @@ int decode_status(struct sd_bus_message *m, struct client_status *ret);
 int decode_view(struct sd_bus_message *m, struct view *ret);
 int decode_profiles(struct sd_bus_message *m, struct listing *ret);
 int decode_findings(struct sd_bus_message *m, struct client_findings *ret);
+int decode_holds(struct sd_bus_message *m, struct client_holds *ret);
 int decode_diags(struct sd_bus_message *m, struct diag_list *diags); /* adds to diags */
 
 #endif

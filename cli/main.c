@@ -7,6 +7,8 @@
 /* Verbs that ask the daemon, and those that can also do without one. */
 #define OPTIONS_ALL    (OPTION_JSON | OPTION_QUIET | OPTION_HELP | OPTION_VERSION)
 #define OPTIONS_DAEMON (OPTIONS_ALL | OPTION_HOST | OPTION_ROOT | OPTION_SOCKET)
+#define OPTIONS_HOLD \
+	(OPTION_CPUS | OPTION_LATENCY | OPTION_PROFILE | OPTION_MODE | OPTION_REASON | OPTION_TTL)
 #define OPTIONS_EITHER (OPTIONS_DAEMON | OPTION_POLICY)
 
 struct command {
@@ -52,6 +54,15 @@ static const struct command commands[] = {
 	 "Ends with 3 and prints every error when the policy is bad; nothing has changed then.\n"},
 	{"verify", "", 0, 0, OPTIONS_DAEMON, cmd_verify,
 	 "read every file of the plan back and compare", "Ends with 3 when a value differs.\n"},
+	{"hold", "[-- COMMAND...]", 0, -1, OPTIONS_DAEMON | OPTIONS_HOLD, cmd_hold,
+	 "hold a latency limit, profile or mode while COMMAND runs",
+	 "COMMAND is run in place of cpuidlectl; the hold ends with it, however it ends.\n"
+	 "Without COMMAND: with --ttl until that time is over, otherwise until ^C.\n"
+	 "Without --cpus: all CPUs. The strictest limit of all holds and of the policy wins.\n"},
+	{"release", "ID", 1, 1, OPTIONS_DAEMON, cmd_release, "end a hold",
+	 "ID is the number that hold and list-holds print.\n"},
+	{"list-holds", "", 0, 0, OPTIONS_DAEMON, cmd_list_holds,
+	 "what is held now, by whom and why", ""},
 	{"monitor", "", 0, 0, OPTIONS_DAEMON, cmd_monitor,
 	 "print what the daemon decides, as it happens",
 	 "With --json: one object a line. Ends with 4 when the daemon goes away.\n"},
@@ -75,6 +86,11 @@ static const struct option_row option_rows[] = {
 	{"cpus", 0, "SELECTOR", OPTION_CPUS, "these CPUs: 0-3,8  node:1  isolated & !package:0"},
 	{"strict", 0, NULL, OPTION_STRICT, "warnings count as errors"},
 	{"changes", 0, NULL, OPTION_CHANGES, "also the writes to the kernel's files"},
+	{"latency", 0, "LIMIT", OPTION_LATENCY, "longest exit latency to hold: 10us, 1ms, 0"},
+	{"profile", 0, "NAME", OPTION_PROFILE, "profile to hold, with its limit and modes"},
+	{"mode", 0, "KEY=VALUE", OPTION_MODE, "mode to hold: C1Interrupts=window; may be repeated"},
+	{"reason", 0, "TEXT", OPTION_REASON, "why, for explain and list-holds"},
+	{"ttl", 0, "TIME", OPTION_TTL, "end the hold after 30s, 5min, 2h"},
 	{"reset", 0, NULL, OPTION_RESET, "drop all run-time settings"},
 	{"help", 'h', NULL, OPTION_HELP, "print this help"},
 	{"version", 0, NULL, OPTION_VERSION, "print the version"},
@@ -126,7 +142,7 @@ static void print_usage(void)
 	puts("\nOptions:");
 	print_options(UINT32_MAX);
 	puts("\nExit status: 0 done, 1 failed, 2 usage, 3 not as asked (check or reload found errors,\n"
-	     "verify found differences), 4 no daemon or no such host.\n"
+	     "verify found differences, a hold was ended by others), 4 no daemon or no such host.\n"
 	     "'cpuidlectl VERB --help' tells more about one verb.");
 }
 
@@ -170,6 +186,16 @@ static void note_option(struct options *o, const struct option_row *row, const c
 		o->policy = value;
 	else if (row->bit == OPTION_CPUS)
 		o->cpus = value;
+	else if (row->bit == OPTION_LATENCY)
+		o->latency = value;
+	else if (row->bit == OPTION_PROFILE)
+		o->profile = value;
+	else if (row->bit == OPTION_REASON)
+		o->reason = value;
+	else if (row->bit == OPTION_TTL)
+		o->ttl = value;
+	else if (row->bit == OPTION_MODE && o->n_modes < OPTION_MODES_MAX)
+		o->modes[o->n_modes++] = value;
 }
 
 static const struct option_row *row_of_letter(int letter)

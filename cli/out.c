@@ -180,6 +180,7 @@ int out_status(const struct client_status *s)
 	put(&d, d.root, "foreign_writes", number(s->foreign_writes));
 	put(&d, d.root, "cpus", number(s->cpus));
 	put(&d, d.root, "cpus_online", number(s->cpus_online));
+	put(&d, d.root, "holds", number(s->holds));
 	put(&d, d.root, "driver", string(s->driver));
 	put(&d, d.root, "governor", string(s->governor));
 	put(&d, d.root, "module", string_or_null(s->module));
@@ -394,17 +395,74 @@ int out_checked(const struct out_checked *v, uint32_t n, bool ok)
 	return doc_end(&d);
 }
 
-int out_event(uint64_t realtime_us, const char *what, const char *detail)
+/* "2026-11-30T17:25:03.000001Z"; buf has 48 bytes. */
+static const char *stamp_of(uint64_t realtime_us, char *buf)
 {
 	time_t seconds = (time_t)(realtime_us / 1000000);
-	char day[32], stamp[48];
-	struct doc d;
+	char day[32];
 	struct tm tm;
 
 	strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &tm));
-	snprintf(stamp, sizeof(stamp), "%s.%06uZ", day, (unsigned)(realtime_us % 1000000));
+	snprintf(buf, 48, "%s.%06uZ", day, (unsigned)(realtime_us % 1000000));
+	return buf;
+}
+
+static int out_id(const char *verb, uint32_t id)
+{
+	struct doc d;
+
+	doc_begin(&d, verb);
+	put(&d, d.root, "id", number(id));
+	return doc_end(&d);
+}
+
+int out_hold(uint32_t id)
+{
+	return out_id("hold", id);
+}
+
+int out_released(uint32_t id)
+{
+	return out_id("release", id);
+}
+
+static void put_held(struct doc *d, json_t *item, const struct client_held *h)
+{
+	char stamp[48];
+
+	put(d, item, "id", number(h->id));
+	put(d, item, "cpus", string(h->cpus));
+	put(d, item, "limit_ns", latency(h->limit_ns));
+	put(d, item, "profile", string_or_null(h->profile));
+	put(d, item, "modes", string_or_null(h->modes));
+	put(d, item, "owner", string(h->app));
+	put(d, item, "pid", h->pid ? number(h->pid) : json_null());
+	put(d, item, "uid", number(h->uid));
+	put(d, item, "unit", string_or_null(h->unit));
+	put(d, item, "reason", string_or_null(h->reason));
+	put(d, item, "since", string(stamp_of(h->since_us, stamp)));
+	put(d, item, "left_us", h->left_us == UINT64_MAX ? json_null() : number(h->left_us));
+}
+
+int out_holds(const struct client_holds *h)
+{
+	struct doc d;
+	json_t *array;
+
+	doc_begin(&d, "list-holds");
+	array = put_array(&d, d.root, "holds");
+	for (uint32_t i = 0; i < h->n; i++)
+		put_held(&d, add_object(&d, array), &h->v[i]);
+	return doc_end(&d);
+}
+
+int out_event(uint64_t realtime_us, const char *what, const char *detail)
+{
+	struct doc d;
+	char stamp[48];
+
 	doc_begin(&d, "monitor");
-	put(&d, d.root, "time", string(stamp));
+	put(&d, d.root, "time", string(stamp_of(realtime_us, stamp)));
 	put(&d, d.root, "what", string(what));
 	put(&d, d.root, "detail", string(detail));
 	return doc_finish(&d, JSON_COMPACT);

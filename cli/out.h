@@ -30,6 +30,10 @@ struct out_checked {
 
 int out_checked(const struct out_checked *v, uint32_t n, bool ok);
 
+int out_hold(uint32_t id);
+int out_released(uint32_t id);
+int out_holds(const struct client_holds *h);
+
 /* One line, flushed. realtime_us: microseconds since 1970. */
 int out_event(uint64_t realtime_us, const char *what, const char *detail);
 

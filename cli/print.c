@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <time.h>
+
 #include "print.h"
 
 static void print_words(const char *label, const struct client_words *w, const char *none)
@@ -36,6 +38,7 @@ void print_status(const struct client_status *s)
 	if (s->guard && *s->guard && !streq(s->guard, "off"))
 		printf("%14s: %s\n", "Guard", s->guard);
 	print_words("Policy", &s->policy_files, "no file: built-in defaults");
+	printf("%14s: %" PRIu32 "\n", "Holds", s->holds);
 	print_lines("Settings", *s->settings ? s->settings : "none");
 	printf("%14s: %" PRIu64 " seen; OnForeignWrite=%s\n", "Foreign writes", s->foreign_writes,
 	       s->on_foreign_write);
@@ -55,6 +58,47 @@ void print_profiles(const struct listing *l)
 		for (uint32_t k = 0; k < p->n_keys; k++)
 			printf("%-16s %s=%s\n", "", p->keys[k].key, p->keys[k].value);
 	}
+}
+
+/* The day is left away where it is today's. */
+static void print_time(uint64_t us)
+{
+	time_t then = (time_t)(us / 1000000), now = time(NULL);
+	struct tm a, b;
+	char text[32];
+	bool today;
+
+	today = localtime_r(&then, &a) && localtime_r(&now, &b) && a.tm_yday == b.tm_yday &&
+		a.tm_year == b.tm_year;
+	strftime(text, sizeof(text), today ? "%T" : "%F %T", &a);
+	fputs(text, stdout);
+}
+
+static void print_hold(const struct client_held *h)
+{
+	char limit[LATENCY_TEXT_MAX];
+
+	printf("%" PRIu32 ": CPUs %s:", h->id, h->cpus);
+	if (h->limit_ns != LATENCY_NONE)
+		printf(" %s", units_format_latency(h->limit_ns, limit, sizeof(limit)));
+	if (*h->profile)
+		printf(" profile %s", h->profile);
+	if (*h->modes)
+		printf(" %s", h->modes);
+	printf("; %s (", h->app);
+	if (h->pid)
+		printf("pid %" PRIu32 ", ", h->pid);
+	printf("uid %" PRIu32 "%s%s) since ", h->uid, *h->unit ? ", " : "", h->unit);
+	print_time(h->since_us);
+	if (h->left_us != UINT64_MAX)
+		printf(", %" PRIu64 " s left", (h->left_us + 999999) / 1000000);
+	printf("%s%s\n", *h->reason ? ": " : "", h->reason);
+}
+
+void print_holds(const struct client_holds *h)
+{
+	for (uint32_t i = 0; i < h->n; i++)
+		print_hold(&h->v[i]);
 }
 
 void print_findings(const struct client_findings *f, bool quiet)

@@ -7,6 +7,7 @@
 /* Answers as text for people on stdout; those that need no policy/render.h. */
 void print_status(const struct client_status *s);
 void print_profiles(const struct listing *l);
+void print_holds(const struct client_holds *h);
 void print_findings(const struct client_findings *f, bool quiet);
 
 /* Diagnostics, one a line, on stderr: answers and complaints do not mix. */

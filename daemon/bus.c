@@ -1,35 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <systemd/sd-bus.h>
-
 #include <unistd.h>
 
-#include "bus.h"
-#include "link.h"
+#include "bus-private.h"
 #include "log.h"
 #include "message.h"
 #include "overlay.h"
-#include "polkit.h"
 #include "protocol.h"
 #include "status.h"
 #include "sysfs.h"
 
 #define SETTINGS_NAME "run-time settings" /* as the file of their diagnostics */
 
-struct bus {
-	struct manager *manager;
-	struct links *links;
-	struct polkit *polkit;
-	char *settings; /* what Set() said so far, NULL: nothing */
-};
-
-DEFINE_CLEANUP(sd_bus_message *, message_unrefp, sd_bus_message_unref)
-#define _cleanup_message_ _cleanup_(message_unrefp)
-
-static struct bus *bus_of(const struct link *l);
-
 /* ---- answers ---- */
 
-static int not_ready(sd_bus_error *error)
+int bus_not_ready(sd_bus_error *error)
 {
 	return sd_bus_error_set(error, PROTOCOL_ERROR_NOT_YET,
 				"there is no plan yet; see the daemon's log, or try again");
@@ -60,8 +44,7 @@ static int eval_selector(const struct bus *b, const struct selector *s, struct c
 	return selector_eval(s, m, ret);
 }
 
-static int select_cpus(const struct bus *b, const char *text, struct cpuset *ret,
-		       sd_bus_error *error)
+int bus_select_cpus(const struct bus *b, const char *text, struct cpuset *ret, sd_bus_error *error)
 {
 	_cleanup_(selector_freep) struct selector *s = NULL;
 	char words[256];
@@ -91,11 +74,11 @@ static int make_view(const struct bus *b, const char *cpus, unsigned flags, stru
 	int r;
 
 	if (*cpus) {
-		r = select_cpus(b, cpus, &set, error);
+		r = bus_select_cpus(b, cpus, &set, error);
 		if (r < 0)
 			return r;
 	}
-	r = view_make(manager_policy(m), manager_machine(m), manager_plan(m), NULL,
+	r = view_make(manager_policy(m), manager_machine(m), manager_plan(m), manager_holds(m),
 		      *cpus ? &set : NULL, flags, ret);
 	cpuset_done(&set);
 	return r;
@@ -113,7 +96,7 @@ static int reply_view(sd_bus_message *m, struct link *l, unsigned flags, sd_bus_
 	if (r < 0)
 		return r;
 	if (!manager_plan(b->manager))
-		return not_ready(error);
+		return bus_not_ready(error);
 	r = make_view(b, cpus, flags, &view, error);
 	if (r < 0)
 		return r;
@@ -143,7 +126,7 @@ static int on_get_policy(sd_bus_message *m, void *userdata, sd_bus_error *error)
 		return 1;
 	policy = manager_policy(bus_of(userdata)->manager);
 	if (!policy)
-		return not_ready(error);
+		return bus_not_ready(error);
 	text = policy_format(policy);
 	return text ? sd_bus_reply_method_return(m, "s", text) : -ENOMEM;
 }
@@ -159,7 +142,7 @@ static int on_list_profiles(sd_bus_message *m, void *userdata, sd_bus_error *err
 		return 1;
 	policy = manager_policy(bus_of(userdata)->manager);
 	if (!policy)
-		return not_ready(error);
+		return bus_not_ready(error);
 	r = listing_make(policy, &l);
 	if (r >= 0)
 		r = sd_bus_message_new_method_return(m, &reply);
@@ -180,7 +163,7 @@ static int on_verify(sd_bus_message *m, void *userdata, sd_bus_error *error)
 		return 1;
 	b = bus_of(userdata);
 	if (!manager_plan(b->manager))
-		return not_ready(error);
+		return bus_not_ready(error);
 	r = manager_verify(b->manager, &findings);
 	if (r >= 0)
 		r = sd_bus_message_new_method_return(m, &reply);
@@ -216,7 +199,7 @@ static int on_get_status(sd_bus_message *m, void *userdata, _unused_ sd_bus_erro
 /* ---- what changes something ---- */
 
 /* All errors as text, for callers that show nothing else, and the list for those that can read it. */
-static int reply_bad_policy(sd_bus_message *m, const struct diag_list *diags)
+int bus_reply_bad_policy(sd_bus_message *m, const struct diag_list *diags)
 {
 	_cleanup_message_ sd_bus_message *reply = NULL;
 	char text[4096] = "";
@@ -246,7 +229,7 @@ static int reply_outcome(struct bus *b, sd_bus_message *m, int result, struct di
 	if (result == -ENOMEM)
 		return result;
 	if (result == -EBADMSG)
-		return reply_bad_policy(m, diags);
+		return bus_reply_bad_policy(m, diags);
 	if (result < 0)
 		return sd_bus_error_setf(
 			error, PROTOCOL_ERROR_APPLY,
@@ -376,6 +359,13 @@ static const sd_bus_vtable vtable[] = {
 				SD_BUS_RESULT(PROTOCOL_DIAGS, diagnostics), on_set, EVERYONE),
 	SD_BUS_METHOD_WITH_ARGS("ResetSettings", SD_BUS_NO_ARGS,
 				SD_BUS_RESULT(PROTOCOL_DIAGS, diagnostics), on_reset, EVERYONE),
+	SD_BUS_METHOD_WITH_ARGS(
+		"Hold", SD_BUS_ARGS("s", cpus, "a{sv}", ask, "s", reason, "s", application_id),
+		SD_BUS_RESULT("u", cookie), bus_hold_on_hold, EVERYONE),
+	SD_BUS_METHOD_WITH_ARGS("Release", SD_BUS_ARGS("u", cookie), SD_BUS_NO_RESULT,
+				bus_hold_on_release, EVERYONE),
+	SD_BUS_METHOD_WITH_ARGS("ListHolds", SD_BUS_NO_ARGS, SD_BUS_RESULT(PROTOCOL_HOLDS, holds),
+				bus_hold_on_list, EVERYONE),
 	SD_BUS_PROPERTY("Version", "s", on_property, 0, SD_BUS_VTABLE_PROPERTY_CONST),
 	SD_BUS_PROPERTY("State", "s", on_property, 0, CHANGING),
 	SD_BUS_PROPERTY("Generation", "t", on_property, 0, CHANGING),
@@ -385,13 +375,9 @@ static const sd_bus_vtable vtable[] = {
 	SD_BUS_PROPERTY("OnForeignWrite", "s", on_property, 0, CHANGING),
 	SD_BUS_PROPERTY("ForeignWrites", "t", on_property, 0, CHANGING),
 	SD_BUS_SIGNAL_WITH_ARGS("Changed", SD_BUS_ARGS("s", what, "s", detail), 0),
+	SD_BUS_SIGNAL_WITH_ARGS("HoldReleased", SD_BUS_ARGS("u", cookie, "s", why), 0),
 	SD_BUS_VTABLE_END,
 };
-
-static struct bus *bus_of(const struct link *l)
-{
-	return link_userdata(l);
-}
 
 static int add_object(struct link *l, _unused_ void *userdata)
 {
@@ -408,6 +394,8 @@ static void emit_changed(struct link *l, const void *userdata)
 {
 	const struct event *e = userdata;
 
+	if (link_is_behind(l))
+		return;
 	(void)sd_bus_emit_signal(l->bus, PROTOCOL_PATH, PROTOCOL_INTERFACE, "Changed", "ss",
 				 e->what, e->detail);
 	(void)link_drop_if_stuck(l);
@@ -415,6 +403,8 @@ static void emit_changed(struct link *l, const void *userdata)
 
 static void emit_properties(struct link *l, _unused_ const void *userdata)
 {
+	if (link_is_behind(l))
+		return;
 	(void)sd_bus_emit_properties_changed(l->bus, PROTOCOL_PATH, PROTOCOL_INTERFACE, "State",
 					     "Generation", "Backends", "PolicyFiles", "LastError",
 					     "OnForeignWrite", "ForeignWrites", NULL);
@@ -438,6 +428,7 @@ static void on_properties(void *data)
 static const struct manager_hooks hooks = {
 	.changed = on_changed,
 	.properties = on_properties,
+	.released = bus_hold_released,
 };
 
 /*
@@ -456,6 +447,7 @@ int bus_new(struct manager *m, struct bus **ret)
 		.root = manager_root(m),
 		.system_bus = wants_system_bus(manager_root(m)),
 		.setup = add_object,
+		.gone = bus_hold_link_gone,
 	};
 	struct bus *b;
 	int r;
@@ -466,6 +458,8 @@ int bus_new(struct manager *m, struct bus **ret)
 	b->manager = m;
 	o.userdata = b;
 	r = polkit_new(&b->polkit);
+	if (r >= 0)
+		r = bus_hold_start(b);
 	if (r >= 0)
 		r = links_new(&o, &b->links);
 	if (r < 0) {
@@ -482,8 +476,10 @@ void bus_free(struct bus *b)
 	if (!b)
 		return;
 	manager_set_hooks(b->manager, NULL, NULL);
+	manager_forget_holds(b->manager);
 	polkit_free(b->polkit);
 	links_free(b->links);
+	owners_free(b->owners);
 	free(b->settings);
 	free(b);
 }

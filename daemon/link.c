@@ -25,6 +25,8 @@ struct links {
 
 static void link_close(struct link *l)
 {
+	if (l->bus && l->links->o.gone)
+		l->links->o.gone(l, l->links->o.userdata);
 	l->bus = sd_bus_close_unref(l->bus);
 }
 
@@ -118,7 +120,7 @@ static int accept_peer(struct links *links, int fd)
 		close(fd);
 		return -EUSERS;
 	}
-	*l = (struct link){.links = links, .private = true, .uid = cred.uid};
+	*l = (struct link){.links = links, .private = true, .uid = cred.uid, .pid = cred.pid};
 	r = peer_bus(fd, &l->bus);
 	if (r >= 0)
 		r = peer_setup(l);
@@ -310,6 +312,17 @@ void *link_userdata(const struct link *l)
 	return l->links->o.userdata;
 }
 
+struct link *links_find(struct links *links, const sd_bus *bus)
+{
+	if (bus && links->system.bus == bus)
+		return &links->system;
+	for (uint32_t i = 0; bus && i < LINKS_MAX; i++) {
+		if (links->peers[i].bus == bus)
+			return &links->peers[i];
+	}
+	return NULL;
+}
+
 void links_each(struct links *links, link_fn fn, const void *userdata)
 {
 	if (links->system.bus)
@@ -318,6 +331,14 @@ void links_each(struct links *links, link_fn fn, const void *userdata)
 		if (links->peers[i].bus)
 			fn(&links->peers[i], userdata);
 	}
+}
+
+bool link_is_behind(const struct link *l)
+{
+	uint64_t queued = 0;
+
+	return l->private && l->holds && sd_bus_get_n_queued_write(l->bus, &queued) >= 0 &&
+	       queued > LINK_QUEUE_MAX / 2;
 }
 
 bool link_drop_if_stuck(struct link *l)

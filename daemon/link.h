@@ -29,6 +29,8 @@ struct link {
 	struct sd_bus *bus; /* NULL: free place */
 	bool private; /* uid is that of the peer; on the system bus each message has its own */
 	uid_t uid;
+	pid_t pid; /* of the peer when it connected */
+	bool holds; /* somebody's holds are tied to it, or were */
 };
 
 /*
@@ -36,12 +38,15 @@ struct link {
  * for each time it comes back.
  */
 typedef int (*link_setup_fn)(struct link *l, void *userdata);
+/* Called when a connection has come to its end, from within anything that talks on it: notes, and does no more. */
+typedef void (*link_gone_fn)(struct link *l, void *userdata);
 
 struct links_options {
 	struct sd_event *event;
 	const char *root; /* the private socket is below it */
 	bool system_bus;
 	link_setup_fn setup;
+	link_gone_fn gone;
 	void *userdata;
 };
 
@@ -52,9 +57,18 @@ void links_free(struct links *links);
 /* userdata of links_new(). */
 void *link_userdata(const struct link *l);
 
+/* The connection a message came in on; NULL: it has gone. */
+struct link *links_find(struct links *links, const struct sd_bus *bus);
+
 /* Calls fn for each connection that stands. */
 typedef void (*link_fn)(struct link *l, const void *userdata);
 void links_each(struct links *links, link_fn fn, const void *userdata);
+
+/*
+ * Is a peer with holds behind with reading? News are left out for it then: a program that holds something and has
+ * no interest in signals is not to lose its hold by them.
+ */
+bool link_is_behind(const struct link *l);
 
 /* Disconnects a peer that does not read what it asked for. true: l is gone. */
 bool link_drop_if_stuck(struct link *l);

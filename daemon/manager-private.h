@@ -14,7 +14,8 @@
 #include "transition.h"
 
 /* The manager's inside, shared by manager.c (loop, state), manager-run.c (pipeline), manager-look.c
- * (others), manager-module.c (the kernel's module), manager-guard.c (the residency guard). */
+ * (others), manager-module.c (the kernel's module), manager-guard.c (the residency guard), manager-hold.c
+ * (holds). */
 #define MANAGER_ERROR_MAX 512U
 
 struct sd_event_source;
@@ -69,6 +70,9 @@ struct manager {
 	struct plan *plan;
 	unsigned needs; /* what machine was read for */
 	char *settings; /* run-time policy text, NULL: none */
+	struct holds holds;
+	struct sd_event_source *hold_timer; /* one-shot; NULL until a hold has an end */
+	uint64_t hold_until_us; /* what it is set to, 0: off */
 
 	enum manager_state state;
 	uint64_t generation, foreign_writes;
@@ -116,6 +120,7 @@ void manager_module_describe(struct manager *m, struct machine_module *ret);
  */
 bool manager_guard_follow(struct manager *m);
 void manager_guard_free(struct manager *m);
+void manager_hold_free(struct manager *m); /* manager-hold.c */
 
 /* manager-look.c: reads every marked file once and answers what others wrote. */
 void manager_look(struct manager *m);

@@ -7,7 +7,7 @@ static int plan_again(const struct manager *m, const struct policy *policy,
 {
 	struct changes changes = {.n = 0};
 	struct plan *plan;
-	int r = plan_resolve(policy, machine, NULL, NULL, &plan);
+	int r = plan_resolve(policy, machine, &m->holds, NULL, &plan);
 
 	if (r < 0)
 		return r;
@@ -178,6 +178,7 @@ static int run(struct manager *m, const struct source_options *source,
 		.machine = m->machine,
 		.needs = m->needs,
 		.module = &module,
+		.holds = &m->holds,
 		.left = left,
 		.stale = m->stale,
 	};

@@ -385,6 +385,7 @@ void manager_free(struct manager *m)
 		sd_event_source_unref(m->signals[i]);
 	manager_module_free(m);
 	manager_guard_free(m);
+	manager_hold_free(m);
 	sd_event_source_unref(m->watch_source);
 	sd_event_source_unref(m->settle);
 	sd_event_source_unref(m->retry);

@@ -3,6 +3,7 @@
 #define CPUIDLED_MANAGER_H
 
 #include "diag.h"
+#include "hold.h"
 #include "machine.h"
 #include "plan.h"
 #include "policy.h"
@@ -45,6 +46,8 @@ struct manager_hooks {
 	void (*changed)(void *data, const char *what, const char *detail);
 	/* State, generation, policy files, last error or the count of foreign writes moved. */
 	void (*properties)(void *data);
+	/* A hold has ended, and owner has one fewer: signal HoldReleased. With its last one owner may be freed. */
+	void (*released)(void *data, uint32_t id, struct hold_owner *owner, const char *why);
 };
 
 struct manager;
@@ -90,6 +93,31 @@ int manager_reload(struct manager *m, struct diag_list *diags);
 
 /* The same with text on top of the files (NULL: without any from now on). */
 int manager_set(struct manager *m, const char *text, struct diag_list *diags);
+
+/*
+ * manager-hold.c. Holds survive reloads and end with the daemon. All of them enter the one path where a CPU's limit
+ * or modes change, and cost no write where they do not.
+ */
+const struct holds *manager_holds(const struct manager *m);
+uint64_t
+manager_hold_clock(void); /* us; that of hold_spec.until_us, which goes on in a suspended system */
+
+/*
+ * Takes one for owner, which outlives it; it stands when this returns. -ENODATA: there is no plan yet; -ENOENT: the
+ * policy has no such profile; -ENOSPC: too many; -ENOMEM; -errno of apply. Nothing stays behind of a failed one.
+ */
+int manager_hold(struct manager *m, const struct hold_spec *spec, struct hold_owner *owner,
+		 uint32_t *ret_id);
+
+/* Ends one. It has ended even where -errno of apply tells that the CPUs do not know yet. */
+int manager_release(struct manager *m, struct hold *hold, const char *why);
+
+/* All of them, silently and for nobody to see: their owners are about to go with the daemon. */
+void manager_forget_holds(struct manager *m);
+
+/* Ends all holds of n owners in one go. */
+void manager_release_owners(struct manager *m, struct hold_owner **owners, uint32_t n,
+			    const char *why);
 
 /*
  * Reads every file the plan speaks of and compares (verify.h). A value found changed that no event told of

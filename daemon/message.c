@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <systemd/sd-bus.h>
 
+#include "hold-text.h"
 #include "message.h"
 #include "protocol.h"
 
@@ -215,6 +216,60 @@ int message_append_findings(sd_bus_message *m, const struct finding *f, uint32_t
 		r = append_struct(m, PROTOCOL_FINDING_FIELDS,
 				  (const char *const[]){f[i].cpus, f[i].result, f[i].knob,
 							f[i].detail});
+	return r < 0 ? r : sd_bus_message_close_container(m);
+}
+
+static int append_hold_text(sd_bus_message *m, const struct holds *h, const struct hold *hold)
+{
+	const struct hold_ask *ask = hold_ask(h, hold);
+	_cleanup_free_ char *modes = NULL;
+	struct buf b = {.n = 0};
+	int r;
+
+	if (ask)
+		hold_put_modes(&b, &ask->modes);
+	modes = buf_finish(&b);
+	if (!modes)
+		return -ENOMEM;
+	r = append_string(m, ask ? ask->profile : NULL);
+	return r < 0 ? r : append_string(m, modes);
+}
+
+static int append_hold(sd_bus_message *m, const struct holds *h, const struct hold *hold,
+		       uint64_t now_us)
+{
+	_cleanup_free_ char *cpus = cpuset_to_string(hold_cpus(h, hold));
+	uint64_t left = UINT64_MAX;
+	int r = cpus ? sd_bus_message_open_container(m, 'r', PROTOCOL_HOLD_FIELDS) : -ENOMEM;
+
+	if (hold->until_us)
+		left = hold->until_us > now_us ? hold->until_us - now_us : 0;
+	if (r >= 0)
+		r = sd_bus_message_append(m, "u", hold->id);
+	if (r >= 0)
+		r = append_string(m, hold_app(hold));
+	if (r >= 0)
+		r = sd_bus_message_append(m, "uu", hold->owner->pid, hold->owner->uid);
+	if (r >= 0)
+		r = APPEND_STRINGS(m, hold->owner->unit, hold_reason(hold));
+	if (r >= 0)
+		r = sd_bus_message_append(m, "tst", hold->since_us, cpus, hold->limit_ns);
+	if (r >= 0)
+		r = append_hold_text(m, h, hold);
+	if (r >= 0)
+		r = sd_bus_message_append(m, "t", left);
+	return r < 0 ? r : sd_bus_message_close_container(m);
+}
+
+int message_append_holds(sd_bus_message *m, const struct holds *h, uint64_t now_us)
+{
+	struct hold **v = holds_sorted(h);
+	int r = v || !h->n ? sd_bus_message_open_container(m, 'a', "(" PROTOCOL_HOLD_FIELDS ")")
+			   : -ENOMEM;
+
+	for (uint32_t i = 0; i < h->n && r >= 0; i++)
+		r = append_hold(m, h, v[i], now_us);
+	free(v);
 	return r < 0 ? r : sd_bus_message_close_container(m);
 }
 

@@ -57,6 +57,12 @@ static void log_request(const struct polkit_check *check, uid_t uid, bool allowe
 		  "%s by uid %s: %s", check->action, sender, allowed ? "allowed" : "denied");
 }
 
+/* Root always; others what concerns themselves alone. */
+static bool needs_no_leave(const struct polkit_check *check, uid_t uid)
+{
+	return uid == 0 || (check->own && check->uid == uid);
+}
+
 static int run_allowed(const struct polkit_check *check, uid_t uid, sd_bus_message *m,
 		       sd_bus_error *error)
 {
@@ -161,7 +167,7 @@ static int on_uid(sd_bus_message *m, void *userdata, _unused_ sd_bus_error *erro
 			&SD_BUS_ERROR_MAKE_CONST(SD_BUS_ERROR_LIMITS_EXCEEDED,
 						 "too many of your requests wait for polkit"));
 	q->uid = uid;
-	if (uid == 0)
+	if (needs_no_leave(&q->check, uid))
 		return answer(q, true, NULL);
 	if (ask_polkit(q) < 0)
 		return answer(q, false,
@@ -205,8 +211,8 @@ int polkit_run(struct polkit *p, const struct link *l, sd_bus_message *m,
 {
 	if (!l->private)
 		return ask_bus(p, m, check, error);
-	if (l->uid == 0)
-		return run_allowed(check, 0, m, error);
+	if (needs_no_leave(check, l->uid))
+		return run_allowed(check, l->uid, m, error);
 	log_request(check, l->uid, false);
 	return sd_bus_error_set(
 		error, SD_BUS_ERROR_ACCESS_DENIED,

@@ -27,6 +27,8 @@ struct polkit_check {
 	const char *action; /* a constant */
 	polkit_verb run;
 	void *userdata;
+	bool own; /* uid may do it to what is his own, without being asked */
+	uid_t uid;
 };
 
 /*

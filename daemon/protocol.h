@@ -17,10 +17,16 @@
  *   Set(s text)              -> PROTOCOL_DIAGS  policy text on top of all files, added key by key to what
  *                               earlier calls said; outlives a reload, not a restart
  *   ResetSettings()          -> PROTOCOL_DIAGS  drops what Set() said
- * Writing ones (Reload, Set, ResetSettings) need root or polkit's leave (PROTOCOL_ACTION_x); polkit can
+ *   Hold(s cpus, a{sv} ask, s reason, s application_id) -> u cookie    PROTOCOL_ASK_x, at least one of the first three.
+ *                               Ends with Release(), and with the caller: its private connection, its name on the
+ *                               bus, or whatever PROTOCOL_ASK_FD is the end of
+ *   Release(u cookie)           everybody may end what is held for the same user
+ *   ListHolds()              -> PROTOCOL_HOLDS
+ * Writing ones (Reload, Set, ResetSettings, Hold, Release) need root or polkit's leave (PROTOCOL_ACTION_x); polkit can
  * only be asked on the system bus. Their error BadPolicy carries the diagnostics as text and then once
  * more as PROTOCOL_DIAGS; nothing has changed then.
  * Signal Changed(s what, s detail): one per decision that reached a CPU or was made about a foreign write.
+ * Signal HoldReleased(u cookie, s why): a hold has ended, in whatever way.
  * Properties with PropertiesChanged: Version s, State s, Generation t, Backends as, PolicyFiles as,
  *   LastError s, OnForeignWrite s, ForeignWrites t.
  */
@@ -48,6 +54,24 @@
 #define PROTOCOL_FINDING_FIELDS "ssss"
 #define PROTOCOL_FINDINGS	"a(" PROTOCOL_FINDING_FIELDS ")"
 
+/*
+ * cookie, application id (or the name of the process), pid (0: not known), uid, systemd unit ("" for none), reason, since
+ * (us since 1970), CPUs, latency limit, profile ("" for none), modes as policy text ("C1Interrupts=window HaltPoll=off"),
+ * time left (us, UINT64_MAX: no end by time)
+ */
+#define PROTOCOL_HOLD_FIELDS "usuusststsst"
+#define PROTOCOL_HOLDS	     "a(" PROTOCOL_HOLD_FIELDS ")"
+
+/* Keys of what Hold() asks for; others are refused. */
+#define PROTOCOL_ASK_LATENCY "LatencyLimit" /* t, ns */
+#define PROTOCOL_ASK_PROFILE "Profile" /* s */
+#define PROTOCOL_ASK_MODES   "Modes" /* a{ss}: mode keys of a profile with their values */
+#define PROTOCOL_ASK_TTL     "Ttl" /* t, us: ends then at the latest */
+#define PROTOCOL_ASK_FD \
+	"Fd" /* h: a pidfd, the end of a pipe or socket; not tied to the caller then */
+#define PROTOCOL_ASK_DETACHED "Detached" /* b: tied to nobody; needs PROTOCOL_ASK_TTL */
+#define PROTOCOL_TTL_MAX_US   (UINT64_C(31) * 24 * 3600 * 1000000)
+
 /* Keys of GetStatus: the properties by their names, and these. */
 #define PROTOCOL_STATUS_CPUS	 "Cpus" /* u, present */
 #define PROTOCOL_STATUS_ONLINE	 "CpusOnline" /* u */
@@ -56,6 +80,7 @@
 #define PROTOCOL_STATUS_MODULE	 "Module" /* s, what cpuidle_policy.ko is to us, or why nothing */
 #define PROTOCOL_STATUS_ADAPT	 "Adapt" /* s, what Adapt= does and did */
 #define PROTOCOL_STATUS_GUARD	 "Guard" /* s, what the residency guard does and did */
+#define PROTOCOL_STATUS_HOLDS	 "Holds" /* u, how many there are */
 #define PROTOCOL_STATUS_SETTINGS "Settings" /* s, run-time settings as policy text, "" for none */
 
 #define PROTOCOL_ERROR_BAD_POLICY "org.cpuidled1.Error.BadPolicy"
@@ -63,10 +88,15 @@
 #define PROTOCOL_ERROR_NO_CPU	  "org.cpuidled1.Error.NoSuchCpu"
 #define PROTOCOL_ERROR_SELECTOR	  "org.cpuidled1.Error.BadSelector"
 #define PROTOCOL_ERROR_NOT_YET	  "org.cpuidled1.Error.NotReady" /* no plan yet */
+#define PROTOCOL_ERROR_NO_HOLD	  "org.cpuidled1.Error.NoSuchHold"
+#define PROTOCOL_ERROR_NO_PROFILE "org.cpuidled1.Error.NoSuchProfile"
 
-#define PROTOCOL_ACTION_RELOAD "org.cpuidled1.reload"
-#define PROTOCOL_ACTION_SET    "org.cpuidled1.set"
-#define PROTOCOL_ACTION_RESET  "org.cpuidled1.reset-settings"
+#define PROTOCOL_ACTION_RELOAD	     "org.cpuidled1.reload"
+#define PROTOCOL_ACTION_SET	     "org.cpuidled1.set"
+#define PROTOCOL_ACTION_RESET	     "org.cpuidled1.reset-settings"
+#define PROTOCOL_ACTION_HOLD	     "org.cpuidled1.hold" /* of a latency limit alone */
+#define PROTOCOL_ACTION_HOLD_PROFILE "org.cpuidled1.hold-profile" /* of profiles and modes */
+#define PROTOCOL_ACTION_RELEASE	     "org.cpuidled1.release" /* of another user's */
 
 /* Bytes of all run-time settings together. */
 #define PROTOCOL_SETTINGS_MAX 65536U

@@ -82,7 +82,7 @@ static int run(const struct reload_input *in, struct diag_list *diags, struct re
 	}
 	machine->module = in->module ? *in->module : (struct machine_module){.loaded = false};
 	host_read_global(in->host, machine);
-	r = plan_resolve(policy, machine, NULL, diags, &ret->plan);
+	r = plan_resolve(policy, machine, in->holds, diags, &ret->plan);
 	if (r < 0)
 		return r;
 	return diff_make(ret->plan, machine, in->host->global_ns, &ret->changes);

@@ -17,6 +17,7 @@ struct reload_input {
 	struct machine *machine; /* as known, limits kept current by the watch; NULL: read it */
 	unsigned needs; /* enum selector_needs machine was read for */
 	const struct machine_module *module; /* what the module can do; NULL: it is not there */
+	const struct holds *holds; /* may be NULL */
 	const struct restore_record
 		*left; /* of a dead predecessor, for a first machine; may be NULL */
 	bool stale; /* read the machine again whatever sysfs_same_host() says */

@@ -185,11 +185,15 @@ struct applied {
 	const struct plan *plan;
 };
 
+#define TAG_HOLD (UINT32_MAX - 1) /* a limit that a hold brought */
+
 static uint32_t tag_profile(const struct tagged *t, uint32_t i)
 {
 	const struct applied *a = t->data;
 	const struct plan_row *row = plan_row_of(a->plan, t->c->v[i].cpu);
 
+	if (row && t->c->v[i].kind == KNOB_QOS && row->limit_source == LIMIT_HOLD)
+		return TAG_HOLD;
 	return row && knob_is_of_cpu(t->c->v[i].kind) ? row->profile : UINT32_MAX;
 }
 
@@ -203,7 +207,9 @@ static void say_applied(const struct report *to, const struct line *line, const 
 
 	snprintf(text, sizeof(text), "%s%s %s -> %s%s%s%s", prefix(line, start), line->knob,
 		 line->old, line->new, profile ? " (profile " : "", profile ? profile : "",
-		 profile ? ")" : "");
+		 profile		 ? ")"
+		 : line->tag == TAG_HOLD ? " (a hold)"
+					 : "");
 	e.profile = profile;
 	log_entry(&e, "%s", text);
 	told(to, "applied", text);

@@ -117,6 +117,11 @@ static int append_guard(sd_bus_message *m, const struct source *s)
 	return sd_bus_message_append(m, "s", manager_guard(s->manager, text, sizeof(text)));
 }
 
+static int append_holds(sd_bus_message *m, const struct source *s)
+{
+	return sd_bus_message_append(m, "u", manager_holds(s->manager)->n);
+}
+
 static int append_settings(sd_bus_message *m, const struct source *s)
 {
 	return sd_bus_message_append(m, "s", s->settings ? s->settings : "");
@@ -143,6 +148,7 @@ static const struct value values[] = {
 	{PROTOCOL_STATUS_MODULE, "s", append_module},
 	{PROTOCOL_STATUS_ADAPT, "s", append_adapt},
 	{PROTOCOL_STATUS_GUARD, "s", append_guard},
+	{PROTOCOL_STATUS_HOLDS, "u", append_holds},
 	{PROTOCOL_STATUS_SETTINGS, "s", append_settings},
 };
 

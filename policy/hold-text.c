@@ -45,6 +45,73 @@ void hold_put_modes(struct buf *b, const struct settings *modes)
 	}
 }
 
+/* A key that a profile has, and that is a mode. */
+static bool is_mode(const char *line, size_t n)
+{
+	for (size_t i = 0; i < schema_n_rows; i++)
+		if (schema_rows[i].bit & HOLD_MODE_SETTINGS && strlen(schema_rows[i].key) == n &&
+		    memcmp(schema_rows[i].key, line, n) == 0)
+			return true;
+	return false;
+}
+
+static void refuse_key(struct diag_list *diags, const char *line, size_t n)
+{
+	_cleanup_free_ char *known = NULL;
+	struct buf b = {.n = 0};
+
+	for (size_t i = 0; i < schema_n_rows; i++)
+		if (schema_rows[i].bit & HOLD_MODE_SETTINGS)
+			buf_printf(&b, "%s%s", b.n ? ", " : "", schema_rows[i].key);
+	known = buf_finish(&b);
+	diag_add(diags, DIAG_ERROR, "hold", 0, "'%.*s' is no mode; modes are %s", (int)n, line,
+		 known ? known : "");
+}
+
+static int parse(const char *text, struct diag_list *diags, struct settings *ret)
+{
+	_cleanup_(policy_freep) struct policy *p = NULL;
+	_cleanup_free_ char *section = NULL;
+	const struct profile *profile;
+	int r = policy_new(&p);
+
+	if (r < 0)
+		return r;
+	if (asprintf(&section, "[Profile hold]\n%s\n", text) < 0) {
+		section = NULL;
+		return -ENOMEM;
+	}
+	r = policy_add_text(p, "hold", section, strlen(section), diags);
+	if (r < 0)
+		return r;
+	/* There is no text to look into. */
+	for (size_t i = 0; i < diags->n; i++)
+		diags->items[i].line = 0;
+	profile = policy_profile(p, "hold");
+	if (diags->n_errors || !profile)
+		return -EBADMSG;
+	*ret = profile->own;
+	ret->given &= HOLD_MODE_SETTINGS;
+	ret->disable_states = ret->enable_states = (struct words){.n = 0};
+	return 0;
+}
+
+int hold_parse_modes(const char *text, struct diag_list *diags, struct settings *ret)
+{
+	size_t errors = diags->n_errors;
+
+	for (const char *line = text; *line;) {
+		size_t n = strcspn(line, "\n"), key = strcspn(line, "=\n");
+
+		while (key > 0 && line[key - 1] == ' ')
+			key--;
+		if (!is_mode(line, key))
+			refuse_key(diags, line, key);
+		line += n + (line[n] == '\n');
+	}
+	return diags->n_errors > errors ? -EBADMSG : parse(text, diags, ret);
+}
+
 void hold_put_ask(struct buf *b, const struct holds *h, const struct hold *hold)
 {
 	const struct hold_ask *ask = hold_ask(h, hold);

@@ -10,6 +10,12 @@
 /* "C1Interrupts=window HaltPoll=off": the modes that are given, as policy text. */
 void hold_put_modes(struct buf *b, const struct settings *modes);
 
+/*
+ * The other way: lines of KEY=VALUE. What is no mode, or no value of one, becomes an error in diags, in the words a
+ * file's would have. 0, -EBADMSG, -ENOMEM.
+ */
+int hold_parse_modes(const char *text, struct diag_list *diags, struct settings *ret);
+
 /* "latency limit 10us, profile low-latency, C1Interrupts=window": what it asks for. */
 void hold_put_ask(struct buf *b, const struct holds *h, const struct hold *hold);
 

@@ -18,7 +18,7 @@ as_listed()
 {
 	local version
 	version=$(sed -n 's/^project(cpuidled VERSION \([0-9.]*\).*/\1/p' "$top/CMakeLists.txt")
-	(cd "$1" && find . ! -type d -printf '%m %p\n' | sed 's| \.| |; s| /lib/| /usr/lib/|' | sort -k2) >"$T/found"
+	(cd "$1" && find . ! -type d -printf '%m %p\n' | sed 's| \.| |; s| /lib/| /usr/lib/|; s|/[a-z0-9_]*-linux-gnu[a-z0-9]*/|/ARCH/|' | sort -k2) >"$T/found"
 	{
 		sed '/^#/d; /^$/d' "$top/tests/install.list"
 		tree_files "$top" | sed -n "s|^kmod/|644 /usr/src/cpuidle-policy-$version/|p"

@@ -59,7 +59,7 @@ compiles()
 }
 
 mapfile -t objects < <(find "$build/CMakeFiles" -path '*.dir/*' \
-	\( -path '*/policy/*' -o -path '*/daemon/*' -o -path '*/cli/*' \) -name '*.o')
+	\( -path '*/policy/*' -o -path '*/daemon/*' -o -path '*/cli/*' -o -path '*/lib/*' \) -name '*.o')
 
 check "libpolicy.a calls nothing that does I/O" only_pure_calls "$build/libpolicy.a"
 check "product objects keep no writable data" no_mutable_data "${objects[@]}"

@@ -16,7 +16,7 @@ import os
 import re
 import sys
 
-SIDES = ("policy", "daemon", "cli")
+SIDES = ("policy", "daemon", "cli", "lib")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 
 

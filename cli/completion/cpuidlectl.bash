@@ -6,12 +6,13 @@ _cpuidlectl_options()
 {
 	local daemon="--json --quiet --help --version --host --root --socket"
 	case $1 in
-	status | verify | reload | monitor) echo "$daemon" ;;
+	status | verify | reload | monitor | release | list-holds) echo "$daemon" ;;
 	show | explain | list-profiles) echo "$daemon --policy" ;;
 	plan) echo "$daemon --policy --cpus --changes" ;;
 	check) echo "--json --quiet --help --version --root --policy --strict" ;;
 	set) echo "$daemon --cpus --reset" ;;
-	*) echo "$daemon --policy --cpus --strict --changes --reset" ;;
+	hold) echo "$daemon --cpus --latency --profile --mode --reason --ttl" ;;
+	*) echo "$daemon --policy --cpus --strict --changes --reset --latency --profile --mode --reason --ttl" ;;
 	esac
 }
 
@@ -27,13 +28,13 @@ _cpuidlectl_keys()
 
 _cpuidlectl()
 {
-	local verbs="status show explain plan check set list-profiles reload verify monitor"
+	local verbs="status show explain plan check set list-profiles reload verify hold release list-holds monitor"
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
 	local verb="" i
 	COMPREPLY=()
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		-H | --host | --root | --socket | --policy | --cpus) ((i++)) ;;
+		-H | --host | --root | --socket | --policy | --cpus | --latency | --profile | --mode | --reason | --ttl) ((i++)) ;;
 		-*) ;;
 		*)
 			verb=${COMP_WORDS[i]}
@@ -49,6 +50,11 @@ _cpuidlectl()
 		mapfile -t COMPREPLY < <(compgen -W "all isolated nohz_full housekeeping online" -- "$cur")
 		return
 		;;
+	--mode)
+		mapfile -t COMPREPLY < <(compgen -W "C0= C0Depth= ZeroLatency= C1Interrupts= HaltPoll= Broadcast= IoPort=" -- "$cur")
+		return
+		;;
+	--latency | --profile | --reason | --ttl) return ;;
 	esac
 	if [[ $cur == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(_cpuidlectl_options "$verb")" -- "$cur")
@@ -58,6 +64,8 @@ _cpuidlectl()
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 	elif [[ $verb == explain ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "all isolated nohz_full housekeeping" -- "$cur")
+	elif [[ $verb == hold ]]; then
+		mapfile -t COMPREPLY < <(compgen -c -- "$cur")
 	elif [[ $verb == set ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(_cpuidlectl_keys)" -- "$cur")
 		[[ ${COMPREPLY[*]} == *= ]] && compopt -o nospace 2>/dev/null

@@ -52,7 +52,7 @@ stop_polkit()
 }
 n=(nobody "$T/bin/cpuidlectl")
 
-start_polkit org.cpuidled1.reload org.cpuidled1.set >"$T/.output" 2>&1
+start_polkit org.cpuidled1.reload org.cpuidled1.set org.cpuidled1.hold >"$T/.output" 2>&1
 tap_result $? "polkitd starts with our actions"
 actions()
 {
@@ -63,7 +63,7 @@ actions()
 	done
 	# Each action protocol.h names, and no other.
 	diff <(grep -o '"org\.cpuidled1\.[a-z-]*"' "$T/out" | sort) \
-		<(sed -n 's/^#define PROTOCOL_ACTION_[A-Z]* *\("[^"]*"\).*/\1/p' "$top/daemon/protocol.h" | sort)
+		<(sed -n 's/^#define PROTOCOL_ACTION_[A-Z_]*[[:space:]]*\("[^"]*"\).*/\1/p' "$top/daemon/protocol.h" | sort)
 }
 check "polkit knows every action of protocol.h" actions
 check "allowed by polkit: reload" status 0 "${n[@]}" reload
@@ -88,6 +88,50 @@ bad()
 check "allowed by polkit, and a bad file: every error comes through" bad
 check "the private socket knows no polkit" says 1 "cpuidlectl: only root may do this on the private socket" \
 	"${n[@]}" --socket "$H/run/cpuidled/bus" reload
+
+# ---- holds of nobody, by its name on the bus: of a command, and of a program with the library ----
+cp "$B/tests/holder" "$B"/lib/libcpuidled.so.0 "$T/bin/"
+as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups --) # itself, for its pid
+held()
+{
+	"${as_nobody[@]}" "$T/bin/cpuidlectl" hold --latency 12us --cpus 1 --reason mine -- sleep 1000 &
+	local pid=$! r
+	wait_for stands 12 && says 0 "uid 65534" ctl list-holds && says 0 "pid $pid" ctl list-holds
+	r=$?
+	kill -KILL "$pid"
+	wait_for stands 20 && return $r
+}
+check "allowed by polkit: hold, gone with the killed command" held
+library()
+{
+	rm -f "$T/holder"
+	mkfifo "$T/end"
+	LD_LIBRARY_PATH=$T/bin "${as_nobody[@]}" "$T/bin/holder" - 3 1 11000 <"$T/end" >"$T/holder" &
+	local pid=$! end r
+	exec {end}>"$T/end"
+	wait_for grep -q ready "$T/holder" && stands 11 && says 0 "pid $pid" ctl list-holds
+	r=$?
+	kill -KILL "$pid"
+	exec {end}>&-
+	rm "$T/end"
+	cat "$T/holder"
+	wait_for stands 20 && return $r
+}
+check "allowed by polkit: the library, gone with the killed program" library
+check "denied by polkit: hold of a profile" says 1 "cpuidlectl: polkit does not allow this" \
+	"${n[@]}" hold --profile realtime -- true
+own()
+{
+	local id
+	id=$("${n[@]}" hold --latency 12us --cpus 1 --ttl 1h | cut -d' ' -f2) && stands 12 && "${n[@]}" release "$id" && stands 20
+}
+check "nobody ends what nobody holds, unasked" own
+ctl hold --latency 12us --cpus 1 --ttl 1h -q
+check "denied by polkit: release of what root holds" says 1 "cpuidlectl: polkit does not allow this" \
+	"${n[@]}" release "$(ctl list-holds | cut -d: -f1)"
+check "it stands" stands 12
+check "root ends it" ctl release "$(ctl list-holds | cut -d: -f1)"
+check "gone" stands 20
 stop_polkit
 
 start_polkit org.cpuidled1.reset-settings >"$T/.output" 2>&1

@@ -34,13 +34,13 @@ introspected()
 	busctl --system introspect org.cpuidled1 /org/cpuidled1 org.cpuidled1.Manager >"$T/introspect" || return
 	cat "$T/introspect"
 	local word
-	for word in .GetStatus .GetPolicy .GetPlan .Explain .ListProfiles .Verify .Reload .Set .ResetSettings; do
+	for word in .GetStatus .GetPolicy .GetPlan .Explain .ListProfiles .Verify .Reload .Set .ResetSettings .Hold .Release .ListHolds; do
 		grep -qE "^\\$word +method" "$T/introspect" || return
 	done
 	for word in .Version .State .Generation .Backends .PolicyFiles .LastError .OnForeignWrite .ForeignWrites; do
 		grep -qE "^\\$word +property" "$T/introspect" || return
 	done
-	grep -qE '^\.Changed +signal +ss' "$T/introspect"
+	grep -qE '^\.Changed +signal +ss' "$T/introspect" && grep -qE '^\.HoldReleased +signal +us' "$T/introspect"
 }
 check "busctl introspect: every member" introspected
 protocol_documented()
@@ -49,7 +49,7 @@ protocol_documented()
 	diff <(sed -n 's/^\.\([A-Za-z]*\) .*/\1/p' "$T/introspect" | sort) \
 		<({
 			sed -n 's/^ \*   \([A-Z][A-Za-z]*\)(.*/\1/p' "$top/daemon/protocol.h"
-			echo Changed
+			sed -n 's/^ \* Signal \([A-Z][A-Za-z]*\)(.*/\1/p' "$top/daemon/protocol.h"
 			sed -n '/Properties with/,/\*\//p' "$top/daemon/protocol.h" | grep -oE '[A-Z][A-Za-z]+ (s|t|as)\b' | cut -d' ' -f1
 		} | sort)
 }

@@ -286,6 +286,7 @@ examples()
 		case $line in
 		*" --root "*) ;;
 		"cpuidlectl check "* | *" --changes "*) line="$line --root server" ;;
+		"cpuidlectl hold "*) line="cpuidlectl --socket $H/run/cpuidled/bus ${line#cpuidlectl }" ;;
 		*) line="$line --socket $H/run/cpuidled/bus" ;;
 		esac
 		echo "$line"
