@@ -44,4 +44,11 @@
 #define COMPAT_RANGE static const
 #endif
 
+/* Looking for a hypervisor by CPUID has a header and a name of its own since 6.16. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+#define cpuid_base_hypervisor hypervisor_cpuid_base
+#else
+#include <asm/cpuid/api.h>
+#endif
+
 #endif /* COMPAT_H */

@@ -7,6 +7,8 @@
  * the call, and what a CPU without any mode pays for the hook is eleven instructions.
  */
 #include <linux/cpu.h>
+#include <linux/minmax.h>
+#include <linux/perf_event.h>
 #include <linux/sched.h>
 #include <linux/sched/idle.h>
 #include <linux/thread_info.h>
@@ -23,6 +25,9 @@ u32 enter_tsc_khz __read_mostly;
 /* POLL's own bounds for the time it takes, in every kernel we build on. */
 #define ENTER_POLL_MIN (10 * NSEC_PER_USEC)
 #define ENTER_POLL_MAX (TICK_NSEC / 16)
+
+/* Where haltpoll begins, as the kernel's governor of that name does. */
+#define ENTER_HALT_START (50ULL * NSEC_PER_USEC)
 
 /*
  * The CPU itself sets its veto bits, with the device it was just given: a remembered device may
@@ -177,6 +182,97 @@ __cpuidle int enter_c0(struct cpuidle_device *dev, struct cpuidle_driver *drv, i
 	return index;
 }
 
+/* After the wait, as the kernel's own I/O port entry does, but without its look at the PM timer. */
+static __always_inline int enter_ioport(struct enter_cpu *cpu, int index)
+{
+	perf_lopwr_cb(true);
+	x86_inb(cpu->port[index]);
+	perf_lopwr_cb(false);
+	WRITE_ONCE(cpu->ioports, cpu->ioports + 1);
+	return index;
+}
+
+static __always_inline int enter_halt(struct cpuidle_device *dev, struct cpuidle_driver *drv,
+				      struct enter_cpu *cpu, union table_row row, int index)
+{
+	if (row.sti_mwait & BIT(index))
+		return enter_sti_mwait(index);
+	if (row.c1 && index == row.c1_at) {
+		enter_umwait(cpu, row, enter_depth(row.c1), U64_MAX);
+		return index;
+	}
+	if (row.ioport && cpu->port[index])
+		return enter_ioport(cpu, index);
+	return enter_lower[index](dev, drv, index);
+}
+
+/* True when there is work to do; interrupts are served meanwhile. */
+static __always_inline bool enter_poll_for(u64 ticks)
+{
+	u64 start = x86_tsc();
+	bool found = true;
+
+	x86_irq_on();
+	if (!current_set_polling_and_test()) {
+		while (!need_resched()) {
+			cpu_relax();
+			if (x86_tsc() - start > ticks) {
+				found = need_resched();
+				break;
+			}
+		}
+	}
+	x86_irq_off();
+	current_clr_polling();
+	return found;
+}
+
+/* The limit for the next time, by how long the CPU was halted. */
+static __always_inline void enter_adapt(struct enter_cpu *cpu, u64 max, u64 halted)
+{
+	u64 start = ENTER_HALT_START * enter_tsc_khz / USEC_PER_SEC, ticks = cpu->halt_ticks;
+
+	if (halted > max)
+		ticks = ticks < max / 64 ? 0 : ticks / 2;
+	else if (halted > ticks)
+		ticks = max(ticks * 2, start);
+	WRITE_ONCE(cpu->halt_ticks, min(ticks, max));
+}
+
+/*
+ * Never poll and halt in one entry: an interrupt taken while polling may have queued a timer that
+ * only the idle loop looks at. So a poll in vain is an entry of its own, into the polling state,
+ * and the next one halts.
+ */
+static __always_inline int enter_haltpoll(struct cpuidle_device *dev, struct cpuidle_driver *drv,
+					  struct enter_cpu *cpu, union table_row row, int index)
+{
+	u64 max = row.haltpoll_us * enter_tsc_khz / 1000, start;
+	int ret;
+
+	if (cpu->halt_ticks && !cpu->halt_polled) {
+		bool found = enter_poll_for(min(cpu->halt_ticks, max));
+
+		if (found)
+			WRITE_ONCE(cpu->poll_hits, cpu->poll_hits + 1);
+		else
+			WRITE_ONCE(cpu->poll_misses, cpu->poll_misses + 1);
+		dev->poll_time_limit = !found;
+		cpu->halt_polled = !found;
+		return 0;
+	}
+	cpu->halt_polled = false;
+	start = x86_tsc();
+	ret = enter_halt(dev, drv, cpu, row, index);
+	enter_adapt(cpu, max, x86_tsc() - start);
+	return ret;
+}
+
+/* Where the timer is stopped, or others are involved, no time may pass before the halt. */
+#define ENTER_PLAIN                                                                                \
+	(CPUIDLE_FLAG_POLLING | CPUIDLE_FLAG_TIMER_STOP | CPUIDLE_FLAG_RCU_IDLE |                  \
+	 CPUIDLE_FLAG_COUPLED)
+
 static __cpuidle int enter_slow(struct cpuidle_device *dev, struct cpuidle_driver *drv, int index)
 {
 	struct enter_cpu *cpu = raw_cpu_ptr(&enter_cpu);
@@ -188,15 +284,11 @@ static __cpuidle int enter_slow(struct cpuidle_device *dev, struct cpuidle_drive
 		return -EBUSY;
 	if (row.count)
 		enter_count(drv, cpu, row, index);
-	if (row.sti_mwait & BIT(index))
-		return enter_sti_mwait(index);
 	if (row.poll && drv->states[index].flags & CPUIDLE_FLAG_POLLING)
 		return enter_poll(dev, drv, cpu, row, index);
-	if (row.c1 && index == row.c1_at) {
-		enter_umwait(cpu, row, enter_depth(row.c1), U64_MAX);
-		return index;
-	}
-	return enter_lower[index](dev, drv, index);
+	if (row.haltpoll_us && !(drv->states[index].flags & ENTER_PLAIN))
+		return enter_haltpoll(dev, drv, cpu, row, index);
+	return enter_halt(dev, drv, cpu, row, index);
 }
 
 /*
@@ -255,6 +347,10 @@ void enter_refresh(void *unused)
 		own |= ENTER_MWAIT;
 	if (row.poll || row.c1)
 		own |= ENTER_C0;
+	if (row.haltpoll_us || row.ioport)
+		own |= ENTER_HALT;
+	if (!row.haltpoll_us)
+		cpu->halt_ticks = 0;
 	cpu->poll_ns = 0; /* the states that are usable may be others now */
 	WRITE_ONCE(cpu->own, own);
 }

@@ -16,6 +16,7 @@
 #define ENTER_COUNT BIT(1)
 #define ENTER_MWAIT BIT(2)
 #define ENTER_C0    BIT(3)
+#define ENTER_HALT  BIT(4) /* haltpoll, I/O port */
 
 /*
  * row is written by control and read by the CPU. own is written by the CPU alone, in the IPI that
@@ -42,6 +43,12 @@ struct enter_cpu {
 	u64 c0_rearms;
 	u64 poll_ns; /* what poll_ticks were made of */
 	u64 poll_ticks;
+	u64 halt_ticks; /* haltpoll: how long to poll now */
+	bool halt_polled; /* the entry before this one polled in vain */
+	u64 poll_hits;
+	u64 poll_misses;
+	u64 ioports;
+	u16 port[TABLE_STATES]; /* of a state entered by reading it, else 0; as row */
 	u64 entries[TABLE_STATES];
 };
 

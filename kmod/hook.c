@@ -21,6 +21,7 @@
 #include "enter.h"
 #include "hook.h"
 #include "insert.h"
+#include "ioport.h"
 
 /* Flags of intel_idle's own, in no header */
 #define HOOK_INTEL_IBRS	  BIT(16)
@@ -56,7 +57,7 @@ const char *hook_refusal(void)
 	return NULL;
 }
 
-static enter_fn hook_lower(const struct cpuidle_driver *drv, int index)
+enter_fn hook_lower(const struct cpuidle_driver *drv, int index)
 {
 	return hook_stands(drv, index) ? enter_lower[index] : drv->states[index].enter;
 }
@@ -116,6 +117,8 @@ static void hook_cpu_caps(struct table_caps *caps)
 			    boot_cpu_has_bug(X86_BUG_CLFLUSH_MONITOR);
 	caps->in_guest = boot_cpu_has(X86_FEATURE_HYPERVISOR);
 	caps->waitpkg = hook_waitpkg;
+	caps->clock_bad = !enter_tsc_khz ||
+			  !(boot_cpu_has(X86_FEATURE_NONSTOP_TSC) || caps->in_guest);
 	if (!hook_find_waitpkg())
 		caps->c0_reason = "no CPU has UMWAIT (WAITPKG)";
 	else if (caps->monitor_bug)
@@ -158,6 +161,7 @@ void hook_caps(const struct cpuidle_driver *drv, struct table_caps *caps)
 	hook_cpu_caps(caps);
 	if (!drv) {
 		caps->row_reason = "there is no cpuidle driver";
+		caps->ioport_reason = caps->row_reason;
 		return;
 	}
 	for (i = 0; i < drv->state_count && i < TABLE_STATES; i++)
@@ -167,6 +171,7 @@ void hook_caps(const struct cpuidle_driver *drv, struct table_caps *caps)
 	if (!strcmp(drv->name, "intel_idle"))
 		caps->ibrs = table_set_plain(hook_ibrs(drv), at);
 	caps->row_reason = insert_refusal(drv);
+	ioport_caps(drv, caps);
 }
 
 bool hook_umwait_control(u32 *control)

@@ -4,7 +4,7 @@
 #define HOOK_H
 
 #include <linux/cpuidle.h>
-#include "table.h"
+#include "enter.h"
 
 /* All of it under modes_mutex. */
 
@@ -19,6 +19,9 @@ void hook_caps(const struct cpuidle_driver *drv, struct table_caps *caps);
 
 /* IA32_UMWAIT_CONTROL of this CPU; false where there is none. */
 bool hook_umwait_control(u32 *control);
+
+/* The driver's own ->enter of row @index. */
+enter_fn hook_lower(const struct cpuidle_driver *drv, int index);
 
 /* Does our function stand in row @index of @drv? */
 bool hook_stands(const struct cpuidle_driver *drv, int index);

@@ -78,6 +78,8 @@ int lease_take(const struct lease_ask *ask, struct table_refusal *refusal)
 		return lease_refuse(refusal, -ENOMEM, "the CPUs' latency limits cannot be watched");
 	if (!again || strcmp(lease.owner, ask->owner) || lease.pid != ask->pid)
 		lease_name(ask);
+	if (!again)
+		modes_measure();
 	lease.portid = ask->portid;
 	lease.ms = ask->ms;
 	lease.grace_ms = ask->grace_ms;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/math64.h>
+#include <linux/time64.h>
 #include <net/netlink.h>
 #include "enter.h"
 #include "insert.h"
@@ -15,6 +17,11 @@ void measure_broadcasts(bool on)
 static int measure_put_u64(struct sk_buff *skb, int attr, u64 value)
 {
 	return nla_put_u64_64bit(skb, attr, value, CPUIDLE_POLICY_CPU_PAD);
+}
+
+static u64 measure_ns(u64 ticks)
+{
+	return enter_tsc_khz ? div_u64(ticks * USEC_PER_SEC, enter_tsc_khz) : 0;
 }
 
 /* Each counter is one word, written by its CPU alone: reading it here needs no more. */
@@ -36,7 +43,11 @@ int measure_put(struct sk_buff *skb, unsigned int cpu, unsigned int states)
 		if (measure_put_u64(skb, CPUIDLE_POLICY_CPU_ENTRY, READ_ONCE(e->entries[i])))
 			return -EMSGSIZE;
 	if (measure_put_u64(skb, CPUIDLE_POLICY_CPU_C0_WAITS, READ_ONCE(e->c0_waits)) ||
-	    measure_put_u64(skb, CPUIDLE_POLICY_CPU_C0_REARMS, READ_ONCE(e->c0_rearms)))
+	    measure_put_u64(skb, CPUIDLE_POLICY_CPU_C0_REARMS, READ_ONCE(e->c0_rearms)) ||
+	    measure_put_u64(skb, CPUIDLE_POLICY_CPU_POLL_HITS, READ_ONCE(e->poll_hits)) ||
+	    measure_put_u64(skb, CPUIDLE_POLICY_CPU_POLL_MISSES, READ_ONCE(e->poll_misses)) ||
+	    measure_put_u64(skb, CPUIDLE_POLICY_CPU_POLL_NS, measure_ns(e->halt_ticks)) ||
+	    measure_put_u64(skb, CPUIDLE_POLICY_CPU_IOPORTS, READ_ONCE(e->ioports)))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;

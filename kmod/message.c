@@ -6,7 +6,9 @@
 #include "enter.h"
 #include "event.h"
 #include "hook.h"
+#include "hostpoll.h"
 #include "insert.h"
+#include "ioport.h"
 #include "lease.h"
 #include "measure.h"
 #include "message.h"
@@ -58,6 +60,8 @@ static u32 message_plain_flags(const struct table_caps *caps, int index)
 		flags |= CPUIDLE_POLICY_SF_IRQ_WINDOW;
 	if (row.sti_mwait)
 		flags |= CPUIDLE_POLICY_SF_STI_MWAIT;
+	if (caps->ioport & BIT(index))
+		flags |= CPUIDLE_POLICY_SF_IOPORT;
 	if (caps->c1 & BIT(index))
 		flags |= CPUIDLE_POLICY_SF_C1;
 	return flags;
@@ -112,6 +116,14 @@ static u64 message_features(const struct table_caps *caps, const struct cpuidle_
 						 CPUIDLE_POLICY_F_OWN_DRIVER;
 	if (caps->mwait_c1 && !caps->monitor_bug)
 		features |= CPUIDLE_POLICY_F_STI_MWAIT;
+	if (!caps->clock_bad && caps->polling & 1)
+		features |= CPUIDLE_POLICY_F_HALTPOLL;
+	if (!caps->ioport_reason)
+		features |= CPUIDLE_POLICY_F_IOPORT;
+	if (ioport_dummy_wait())
+		features |= CPUIDLE_POLICY_F_DUMMY_WAIT;
+	if (hostpoll_possible())
+		features |= CPUIDLE_POLICY_F_HOST_POLL;
 	if (!caps->c0_reason)
 		features |= CPUIDLE_POLICY_F_C0;
 	if (!caps->c0_reason && !caps->row_reason)
@@ -202,8 +214,8 @@ static int message_put_row(struct sk_buff *skb, union table_row row, const u32 *
 	    nla_put_u32(skb, RULE(POLL_BACKEND), row.poll) ||
 	    nla_put_u32(skb, RULE(C1_BACKEND), row.c1) ||
 	    nla_put_u32(skb, RULE(C0_ROW), row.c0) ||
-	    nla_put_u32(skb, RULE(HALTPOLL_NS), 0) ||
-	    nla_put_u32(skb, RULE(IOPORT), CPUIDLE_POLICY_IOPORT_NATIVE))
+	    nla_put_u32(skb, RULE(HALTPOLL_NS), row.haltpoll_us * NSEC_PER_USEC) ||
+	    nla_put_u32(skb, RULE(IOPORT), row.ioport))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;

@@ -11,7 +11,9 @@
 #include "enter.h"
 #include "event.h"
 #include "hook.h"
+#include "hostpoll.h"
 #include "insert.h"
+#include "ioport.h"
 #include "measure.h"
 #include "modes.h"
 #include "own.h"
@@ -88,6 +90,7 @@ static int modes_cpu_online(unsigned int cpu)
 	local_irq_save(flags);
 	enter_refresh(NULL);
 	local_irq_restore(flags);
+	hostpoll_set(cpu, READ_ONCE(per_cpu(enter_cpu, cpu).row).haltpoll_us);
 	return 0;
 }
 
@@ -95,6 +98,7 @@ static int modes_cpu_online(unsigned int cpu)
 static int modes_cpu_offline(unsigned int cpu)
 {
 	WRITE_ONCE(per_cpu(enter_cpu, cpu).parked, true);
+	hostpoll_set(cpu, false);
 	if (!unveto_here())
 		pr_warn("CPU %u takes disabled states offline\n", cpu);
 	return 0;
@@ -182,6 +186,17 @@ void modes_settle(unsigned int ms)
 
 /* ---- committing ---- */
 
+/* Of the CPUs that have new rows. One that goes offline meanwhile has seen to it itself. */
+static void modes_tell_host(void)
+{
+	unsigned int cpu;
+
+	cpus_read_lock();
+	for_each_cpu_and(cpu, modes_kick, cpu_online_mask)
+		hostpoll_set(cpu, modes_now[cpu].haltpoll_us);
+	cpus_read_unlock();
+}
+
 /*
  * Write the new rows and have each CPU concerned take notice. When it returns they all have: a
  * CPU in ->enter has left it, since the IPI ends the wait.
@@ -197,10 +212,13 @@ static u32 modes_publish(const union table_row *rows)
 		if (!table_mask_test(modes_changed, cpu))
 			continue;
 		modes_now[cpu] = rows[cpu];
+		if (rows[cpu].ioport)
+			ioport_fill(cpu, &modes_caps);
 		modes_live(cpu);
 		cpumask_set_cpu(cpu, modes_kick);
 	}
 	on_each_cpu_mask(modes_kick, enter_refresh, NULL, true);
+	modes_tell_host();
 	return n;
 }
 
@@ -218,6 +236,17 @@ static int modes_refuse(struct table_refusal *refusal, int err, const char *text
 	refusal->attr = 0;
 	refusal->text = text;
 	return err;
+}
+
+void modes_measure(void)
+{
+	struct cpuidle_driver *drv = cpuidle_get_driver();
+	struct table_caps caps;
+
+	if (!drv || hook_refusal())
+		return;
+	hook_caps(drv, &caps);
+	ioport_measure(drv, &caps);
 }
 
 int modes_stage_init(struct modes_stage *stage, struct table_refusal *refusal)
@@ -351,6 +380,7 @@ void modes_clear(void)
 		modes_changed[cpu / 32] |= 1u << (cpu % 32);
 	}
 	on_each_cpu_mask(modes_kick, enter_refresh, NULL, true);
+	modes_tell_host();
 	modes_row();
 	modes_keys();
 	modes_gen++;

@@ -38,6 +38,9 @@ void modes_stage_guest(struct modes_stage *stage);
 int modes_commit(struct modes_stage *stage, struct table_refusal *refusal);
 void modes_stage_free(struct modes_stage *stage);
 
+/* Have a look at what only measuring tells; some microseconds. */
+void modes_measure(void);
+
 /* Every CPU back to the host's own settings, at once. */
 void modes_clear(void);
 

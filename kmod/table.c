@@ -89,22 +89,33 @@ static int table_broadcast_check(const struct table_caps *caps, u32 value,
 	return 0;
 }
 
-/* Fields whose place is held for later: known values get another answer than unknown ones. */
-static int table_held_check(const struct table_rule *rule, struct table_refusal *refusal)
+static int table_haltpoll_check(const struct table_caps *caps, u32 ns,
+				struct table_refusal *refusal)
 {
-	static const u32 ends[CPUIDLE_POLICY_RULE_MAX + 1] = {
-		[ATTR(HALTPOLL_NS)] = 1000001,
-		[ATTR(IOPORT)] = __CPUIDLE_POLICY_IOPORT_END,
-	};
-	u32 attr;
+	u32 attr = ATTR(HALTPOLL_NS);
 
-	for (attr = 0; attr <= CPUIDLE_POLICY_RULE_MAX; attr++) {
-		if (!ends[attr] || !(rule->given & BIT(attr)) || !rule->value[attr])
-			continue;
-		if (rule->value[attr] >= ends[attr])
-			return table_refuse(refusal, -EINVAL, attr, "unknown value");
-		return table_refuse(refusal, -EOPNOTSUPP, attr, "not in this version");
-	}
+	if (!ns)
+		return 0;
+	if (ns < CPUIDLE_POLICY_HALTPOLL_MIN || ns > CPUIDLE_POLICY_HALTPOLL_MAX)
+		return table_refuse(refusal, -ERANGE, attr, "haltpoll: 0, or 1000 to 10000000 ns");
+	if (caps->clock_bad)
+		return table_refuse(refusal, -EOPNOTSUPP, attr,
+				    "haltpoll: no clock runs through idle on this CPU");
+	if (caps->states && !(caps->polling & 1))
+		return table_refuse(refusal, -EOPNOTSUPP, attr,
+				    "haltpoll: the driver has no polling state in front");
+	return 0;
+}
+
+static int table_ioport_check(const struct table_caps *caps, u32 value,
+			      struct table_refusal *refusal)
+{
+	u32 attr = ATTR(IOPORT);
+
+	if (value >= __CPUIDLE_POLICY_IOPORT_END)
+		return table_refuse(refusal, -EINVAL, attr, "ioport: unknown value");
+	if (value == CPUIDLE_POLICY_IOPORT_DIRECT && caps->ioport_reason)
+		return table_refuse(refusal, -EOPNOTSUPP, attr, caps->ioport_reason);
 	return 0;
 }
 
@@ -159,7 +170,7 @@ static int table_driver_check(const struct table_caps *caps, const struct table_
 {
 	u32 attr;
 
-	for (attr = ATTR(IRQ_WINDOW); attr <= ATTR(C0_ROW) && !caps->states; attr++)
+	for (attr = ATTR(IRQ_WINDOW); attr <= ATTR(IOPORT) && !caps->states; attr++)
 		if (rule->value[attr])
 			return table_refuse(refusal, -ENODEV, attr,
 					    "there is no cpuidle driver: ask for OWN_DRIVER");
@@ -174,7 +185,7 @@ int table_rule_check(const struct table_caps *caps, const struct table_rule *rul
 
 	if (rule->given & BIT(ATTR(COUNT)) && rule->value[ATTR(COUNT)] > 1)
 		return table_refuse(refusal, -EINVAL, ATTR(COUNT), "count: 0 or 1");
-	ret = table_held_check(rule, refusal);
+	ret = table_haltpoll_check(caps, rule->value[ATTR(HALTPOLL_NS)], refusal);
 	if (!ret)
 		ret = table_c0_check(caps, rule, refusal);
 	if (!ret)
@@ -187,6 +198,8 @@ int table_rule_check(const struct table_caps *caps, const struct table_rule *rul
 		ret = table_mwait_check(caps, rule->value[ATTR(STI_MWAIT)], refusal);
 	if (!ret)
 		ret = table_broadcast_check(caps, rule->value[ATTR(BROADCAST)], refusal);
+	if (!ret)
+		ret = table_ioport_check(caps, rule->value[ATTR(IOPORT)], refusal);
 	return ret;
 }
 
@@ -251,7 +264,7 @@ int table_row_check(const struct table_caps *caps, union table_row row,
 	if (row.c1 && row.sti_mwait & caps->c1)
 		return table_refuse(refusal, -EINVAL, ATTR(C1_BACKEND),
 				    "C1 has either a backend or STI;MWAIT");
-	if ((veto & all) == all)
+	if ((veto & all) == all && !row.c0)
 		return table_refuse(refusal, -EINVAL,
 				    row.states_off ? ATTR(STATES_OFF) : ATTR(BROADCAST),
 				    "this would leave the CPU no state at all");
@@ -292,6 +305,10 @@ static union table_row table_row_merge(union table_row row, const struct table_r
 		row.c1 = rule->value[ATTR(C1_BACKEND)];
 	if (rule->given & BIT(ATTR(C0_ROW)))
 		row.c0 = rule->value[ATTR(C0_ROW)];
+	if (rule->given & BIT(ATTR(HALTPOLL_NS)))
+		row.haltpoll_us = rule->value[ATTR(HALTPOLL_NS)] / 1000;
+	if (rule->given & BIT(ATTR(IOPORT)))
+		row.ioport = rule->value[ATTR(IOPORT)];
 	return row;
 }
 
@@ -342,12 +359,16 @@ union table_row table_row_fit(const struct table_caps *caps, union table_row row
 		row.poll = CPUIDLE_POLICY_POLL_NATIVE;
 	if (!caps->c1 || row.sti_mwait & caps->c1)
 		row.c1 = CPUIDLE_POLICY_C1_NATIVE;
+	if (!(caps->polling & 1))
+		row.haltpoll_us = 0;
+	if (caps->ioport_reason)
+		row.ioport = CPUIDLE_POLICY_IOPORT_NATIVE;
 	if (caps->row_reason)
 		row.c0 = CPUIDLE_POLICY_ROW_NONE;
 	if (row.broadcast == CPUIDLE_POLICY_BROADCAST_OFF &&
 	    (caps->timer_stops || caps->timer_stop))
 		row.broadcast = CPUIDLE_POLICY_BROADCAST_AUTO;
-	if ((table_row_veto(row, caps->timer_stop) & all) == all) {
+	if ((table_row_veto(row, caps->timer_stop) & all) == all && !row.c0) {
 		row.states_off = 0;
 		row.broadcast = CPUIDLE_POLICY_BROADCAST_AUTO;
 	}

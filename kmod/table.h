@@ -47,6 +47,8 @@ union table_row {
 		u64 poll : 2;
 		u64 c1 : 2;
 		u64 c0 : 2;
+		u64 haltpoll_us : 14;
+		u64 ioport : 1;
 		u64 c1_at : 4; /* of what the idle path reads only: the state c1 is about */
 	};
 };
@@ -67,6 +69,9 @@ struct table_caps {
 	bool in_guest;	  /* and nobody said that C0.x is meant there, too */
 	const u32 *waitpkg;	/* set of CPUs that have UMWAIT */
 	const char *c0_reason;	/* why none can use it; NULL when one can */
+	u32 ioport;		   /* states entered by reading a port */
+	const char *ioport_reason; /* why none of them can be entered directly */
+	bool clock_bad;		   /* no clock that runs through idle */
 	const char *row_reason; /* why there can be no state of our own for it */
 };
 

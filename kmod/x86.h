@@ -45,6 +45,18 @@ static __always_inline void x86_sti_mwait(void)
 	x86_irq_off();
 }
 
+static __always_inline void x86_irq_on(void)
+{
+	asm volatile("sti" ::: "memory");
+}
+
+static __always_inline void x86_inb(u16 port)
+{
+	u8 value;
+
+	asm volatile("inb %1, %0" : "=a"(value) : "Nd"(port) : "memory");
+}
+
 static __always_inline u64 x86_tsc(void)
 {
 	u32 low, high;

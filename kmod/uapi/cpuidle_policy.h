@@ -96,11 +96,18 @@
  *		POLL_BACKEND	u32	enum cpuidle_policy_poll: how the polling state waits
  *		C1_BACKEND	u32	enum cpuidle_policy_c1: how the first state that halts waits
  *		C0_ROW		u32	enum cpuidle_policy_row: a state of its own for C0.x
- *		HALTPOLL_NS	u32	0
+ *		HALTPOLL_NS	u32	0, or 1000 .. 10000000, rounded down to whole us: poll
+ *					before each halt, this long at most
  *		IOPORT		u32	enum cpuidle_policy_ioport
- *	The last two hold places: this version takes the value 0 (the host's own way) and refuses
- *	every other one with -EOPNOTSUPP, "not in this version". A message without RULE and without
- *	OWN_DRIVER is refused.
+ *	A message without RULE and without OWN_DRIVER is refused.
+ *
+ *	HALTPOLL_NS is for guests, where a halt gives the CPU to the host and getting it back is
+ *	slow. The time really polled adapts: a halt that was over within HALTPOLL_NS doubles it,
+ *	from 50 us up to HALTPOLL_NS, one that took longer halves it. Polling ends one idle
+ *	entry, counted as the polling state, and the halt is another, so the idle loop looks at
+ *	its timers between the two. Not before states in which timer, RCU or other CPUs are
+ *	involved. Where the host can be told not to poll itself (F_HOST_POLL), it is, and told
+ *	back.
  *
  *	While any CPU has C0_ROW, the driver's table has one state more, behind the polling one:
  *	C0.2 (or C0.1, when nobody asks for more), exit latency and target residency 200 ns,
@@ -146,10 +153,13 @@
  *
  *	ID u32, VETOED u32 (states really off now by us), INSIDE u32 (1: in our code now),
  *	WINDOWS u64, STI_MWAITS u64, BROADCASTS u64, ENTRY u64* (one per STATE, in order),
- *	C0_WAITS u64, C0_REARMS u64.
- *	Counters run on CPUs with COUNT and keep their value for the life of the module. BROADCASTS
- *	counts entries into states in which the CPU's timer stops; C0_WAITS those that waited by
- *	UMWAIT, and C0_REARMS how often that was only ended by UMWAIT_CONTROL and begun again.
+ *	C0_WAITS u64, C0_REARMS u64, POLL_HITS u64, POLL_MISSES u64, POLL_NS u64, IOPORTS u64.
+ *	Counters run on CPUs with COUNT and keep their value for the life of the module.
+ *	BROADCASTS counts entries into states in which the CPU's timer stops; C0_WAITS those
+ *	that waited by UMWAIT, and C0_REARMS how often that was only ended by UMWAIT_CONTROL and
+ *	begun again. POLL_HITS: polled before a halt and needed none, POLL_MISSES: in vain;
+ *	both, and POLL_NS, the time polled now, run on CPUs with HALTPOLL_NS. IOPORTS: entries
+ *	with IOPORT_DIRECT.
  *
  * MEASURE_SET, HIST_GET: places held; -EOPNOTSUPP "not in this version".
  *
@@ -181,6 +191,8 @@
 #define CPUIDLE_POLICY_LEASE_MAX 600000 /* ms */
 #define CPUIDLE_POLICY_GRACE_MAX 600000 /* ms */
 #define CPUIDLE_POLICY_GRACE_DEF 30000	/* ms */
+#define CPUIDLE_POLICY_HALTPOLL_MIN 1000	/* ns */
+#define CPUIDLE_POLICY_HALTPOLL_MAX 10000000	/* ns */
 
 enum cpuidle_policy_cmd {
 	CPUIDLE_POLICY_CMD_UNSPEC,
@@ -288,6 +300,10 @@ enum cpuidle_policy_cpu_attr {
 	CPUIDLE_POLICY_CPU_ENTRY,
 	CPUIDLE_POLICY_CPU_C0_WAITS,
 	CPUIDLE_POLICY_CPU_C0_REARMS,
+	CPUIDLE_POLICY_CPU_POLL_HITS,
+	CPUIDLE_POLICY_CPU_POLL_MISSES,
+	CPUIDLE_POLICY_CPU_POLL_NS,
+	CPUIDLE_POLICY_CPU_IOPORTS,
 	__CPUIDLE_POLICY_CPU_END,
 	CPUIDLE_POLICY_CPU_MAX = __CPUIDLE_POLICY_CPU_END - 1
 };
@@ -331,7 +347,7 @@ enum cpuidle_policy_row {
 /* How a SystemIO state is entered. */
 enum cpuidle_policy_ioport {
 	CPUIDLE_POLICY_IOPORT_NATIVE,
-	CPUIDLE_POLICY_IOPORT_DIRECT, /* not in this version */
+	CPUIDLE_POLICY_IOPORT_DIRECT, /* by reading the port, and nothing else */
 	__CPUIDLE_POLICY_IOPORT_END,
 };
 
@@ -357,6 +373,11 @@ enum cpuidle_policy_feature {
 	CPUIDLE_POLICY_F_TIMER_STOPS = 1 << 8, /* no ARAT: BROADCAST_OFF is refused */
 	CPUIDLE_POLICY_F_C0 = 1 << 9,	       /* some CPU takes POLL_BACKEND and C1_BACKEND */
 	CPUIDLE_POLICY_F_C0_ROW = 1 << 10,     /* ... and C0_ROW */
+	CPUIDLE_POLICY_F_HALTPOLL = 1 << 11,
+	CPUIDLE_POLICY_F_IOPORT = 1 << 12,     /* IOPORT_DIRECT is accepted */
+	/* this kernel reads the PM timer as well: measured with the first lease */
+	CPUIDLE_POLICY_F_DUMMY_WAIT = 1 << 13,
+	CPUIDLE_POLICY_F_HOST_POLL = 1 << 14,  /* KVM: the host's own polling can be taken back */
 };
 
 /* FLAGS of a state */
@@ -370,6 +391,7 @@ enum cpuidle_policy_state_flag {
 	CPUIDLE_POLICY_SF_HOOKED = 1 << 6,     /* our ->enter stands in this row now */
 	CPUIDLE_POLICY_SF_C0 = 1 << 7,	       /* the state that C0_ROW has put in */
 	CPUIDLE_POLICY_SF_C1 = 1 << 8,	       /* C1_BACKEND is about this state */
+	CPUIDLE_POLICY_SF_IOPORT = 1 << 9,     /* entered by reading a port: IOPORT is about it */
 };
 
 #endif /* _UAPI_CPUIDLE_POLICY_H */

@@ -184,8 +184,8 @@ static const struct rule_case rules[] = {
 	{ "cpus=0 poll=3", EINVAL, "unknown" },
 	{ "cpus=0 c1=3", EINVAL, "unknown" },
 	{ "cpus=0 row=3", EINVAL, "unknown" },
-	{ "cpus=0 haltpoll=200000", EOPNOTSUPP, "not in this version" },
-	{ "cpus=0 ioport=1", EOPNOTSUPP, "not in this version" },
+	{ "cpus=0 haltpoll=999", ERANGE, "1000 to 10000000" },
+	{ "cpus=0 haltpoll=10000001", ERANGE, "1000 to 10000000" },
 	{ "cpus=0 ioport=2", EINVAL, "unknown" },
 };
 
@@ -210,6 +210,8 @@ static void test_rules(void)
 		if (!(caps.features & CPUIDLE_POLICY_F_C0))
 			refused(&own, set(&own, c0_rules[i].row), c0_rules[i].err, c0_rules[i].text,
 				c0_rules[i].row);
+	if (!(caps.features & CPUIDLE_POLICY_F_IOPORT))
+		refused(&own, set(&own, "cpus=0 ioport=1"), EOPNOTSUPP, "port", "cpus=0 ioport=1");
 	snprintf(text, sizeof(text), "cpus=0 off=%#x", (1u << caps.n_states) - 1);
 	refused(&own, set(&own, text), EINVAL, "no state at all", "every state off");
 	tap_ok(own.offset > 0, "with the place of the bad attribute");

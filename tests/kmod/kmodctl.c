@@ -5,8 +5,10 @@
  *	kmodctl contract		hold the module to its header (TAP)
  *	kmodctl modes			see each mode do what it says (TAP)
  *	kmodctl c0			the same for C0.1 and C0.2 (TAP)
- *	kmodctl wakes COUNT ROW...	with those rows: is each timer's and each other CPU's wake-up
- *					seen at once? (TAP)
+ *	kmodctl timers COUNT ROW...	with those rows: is each of so many timers seen at once? (TAP)
+ *	kmodctl wakes COUNT ROW...	the same for wake-ups by another CPU (TAP)
+ *	kmodctl haltpoll		polling before a halt (TAP)
+ *	kmodctl ioport			entry by reading a port alone (TAP)
  *	kmodctl fuzz SEED COUNT		random and mutated messages (TAP)
  *	kmodctl stress SEED COUNT	attach, detach, lease races (TAP)
  *	kmodctl caps|config|stats|qos	print
@@ -28,6 +30,7 @@
 #include "c0.h"
 #include "contract.h"
 #include "fuzz.h"
+#include "halt.h"
 #include "modes.h"
 #include "snapshot.h"
 #include "tap.h"
@@ -338,8 +341,20 @@ int main(int argc, char **argv)
 		c0_run();
 		return tap_end();
 	}
+	if (!strcmp(cmd, "haltpoll")) {
+		halt_poll();
+		return tap_end();
+	}
+	if (!strcmp(cmd, "ioport")) {
+		halt_port();
+		return tap_end();
+	}
+	if (!strcmp(cmd, "timers") && argc >= 3) {
+		wakes_timers(strtoul(argv[2], NULL, 0), argc - 3, argv + 3);
+		return tap_end();
+	}
 	if (!strcmp(cmd, "wakes") && argc >= 3) {
-		wakes_run(strtoul(argv[2], NULL, 0), argc - 3, argv + 3);
+		wakes_remote(strtoul(argv[2], NULL, 0), argc - 3, argv + 3);
 		return tap_end();
 	}
 	if (!strcmp(cmd, "fuzz") && argc == 4) {

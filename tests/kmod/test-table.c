@@ -18,6 +18,7 @@ static const struct table_caps caps = {
 	.ibrs = BIT(5),
 	.timer_stops = true,
 	.c0_reason = "no CPU has UMWAIT",
+	.ioport_reason = "reads no port",
 };
 static const u32 waitpkg[2] = { 1, 0 };
 static const struct table_caps plain = {
@@ -32,7 +33,8 @@ static const struct table_caps fixed = {
 static const struct table_caps none = { .states = 0, .waitpkg = waitpkg, .row_reason = "no driver" };
 static const struct table_caps all_stop = { .states = 2, .timer_stop = 3 };
 static const struct table_caps bug = { .states = 2, .mwait_c1 = BIT(1), .monitor_bug = true };
-static const struct table_caps xstate = { .states = 2, .mwait_c1 = BIT(1), .xstate = BIT(1) };
+static const struct table_caps xstate = { .states = 2, .mwait_c1 = BIT(1), .xstate = BIT(1),
+					 .clock_bad = true };
 
 struct field_case {
 	const struct table_caps *caps;
@@ -75,9 +77,14 @@ static const struct field_case fields[] = {
 	{ &caps, R(C1_BACKEND), 77, -EINVAL, "unknown" },
 	{ &caps, R(C0_ROW), CPUIDLE_POLICY_ROW_C02, -EOPNOTSUPP, "no CPU has UMWAIT" },
 	{ &caps, R(C0_ROW), 3, -EINVAL, "unknown" },
-	{ &caps, R(HALTPOLL_NS), 200000, -EOPNOTSUPP, "not in this version" },
-	{ &caps, R(HALTPOLL_NS), 2000000, -EINVAL, "unknown" },
-	{ &caps, R(IOPORT), CPUIDLE_POLICY_IOPORT_DIRECT, -EOPNOTSUPP, "not in this version" },
+	{ &caps, R(HALTPOLL_NS), 999, -ERANGE, "1000 to 10000000" },
+	{ &caps, R(HALTPOLL_NS), 10000001, -ERANGE, "1000 to 10000000" },
+	{ &caps, R(HALTPOLL_NS), 0xffffffff, -ERANGE, "1000 to 10000000" },
+	{ &fixed, R(HALTPOLL_NS), 200000, -EOPNOTSUPP, "no polling state" },
+	{ &xstate, R(HALTPOLL_NS), 200000, -EOPNOTSUPP, "no clock" },
+	{ &caps, R(IOPORT), 2, -EINVAL, "unknown" },
+	{ &caps, R(IOPORT), CPUIDLE_POLICY_IOPORT_DIRECT, -EOPNOTSUPP, "reads no port" },
+	{ &none, R(HALTPOLL_NS), 200000, -ENODEV, "OWN_DRIVER" },
 	{ &none, R(IRQ_WINDOW), 1, -ENODEV, "OWN_DRIVER" },
 	{ &none, R(STATES_OFF), 1, -ENODEV, "OWN_DRIVER" },
 	{ &none, R(COUNT), 1, -ENODEV, "OWN_DRIVER" },
@@ -91,6 +98,10 @@ static const struct field_case fields[] = {
 	{ &caps, R(COUNT), 1, 0, NULL },
 	{ &caps, R(POLL_BACKEND), 0, 0, NULL },
 	{ &guest, R(C1_BACKEND), 0, 0, NULL },
+	{ &caps, R(HALTPOLL_NS), 1000, 0, NULL },
+	{ &caps, R(HALTPOLL_NS), 10000000, 0, NULL },
+	{ &caps, R(IOPORT), 0, 0, NULL },
+	{ &plain, R(IOPORT), CPUIDLE_POLICY_IOPORT_DIRECT, 0, NULL },
 	{ &plain, R(POLL_BACKEND), CPUIDLE_POLICY_POLL_C02, 0, NULL },
 	{ &plain, R(C1_BACKEND), CPUIDLE_POLICY_C1_C01, 0, NULL },
 	{ &plain, R(C0_ROW), CPUIDLE_POLICY_ROW_C02, 0, NULL },
@@ -164,7 +175,11 @@ START_TEST(test_row_is_one_word)
 	row.poll = 3;
 	row.c1 = 3;
 	row.c0 = 3;
-	ck_assert_uint_eq(row.w, (1ULL << 39) - 1);
+	row.haltpoll_us = CPUIDLE_POLICY_HALTPOLL_MAX / 1000;
+	ck_assert_uint_eq(row.haltpoll_us, CPUIDLE_POLICY_HALTPOLL_MAX / 1000);
+	row.haltpoll_us = 0x3fff;
+	row.ioport = 1;
+	ck_assert_uint_eq(row.w, (1ULL << 54) - 1);
 }
 END_TEST
 
@@ -206,6 +221,12 @@ START_TEST(test_fields_together)
 	rows[0] = (union table_row){ .sti_mwait = BIT(1), .c1 = 1 };
 	ck_assert_int_eq(table_row_check(&plain, rows[0], &refusal), -EINVAL);
 	ck_assert_uint_eq(refusal.attr, R(C1_BACKEND));
+
+	/* our own state is one to be left with, as long as it is there */
+	rows[0] = (union table_row){ .states_off = 7, .c0 = 1 };
+	ck_assert_int_eq(table_row_check(&plain, rows[0], &refusal), 0);
+	rows[0].c0 = 0;
+	ck_assert_int_eq(table_row_check(&plain, rows[0], &refusal), -EINVAL);
 
 	/* states off and broadcast avoid are each fine, but not together */
 	rows[0].w = 0;
@@ -287,7 +308,7 @@ START_TEST(test_fit_passes_check)
 	srandom(1);
 	for (n = 0; n < 10000; n++) {
 		for (i = 0; i < COUNTOF(tables); i++) {
-			row.w = ((u64)random() << 31 | (u64)random()) & ((1ULL << 39) - 1);
+			row.w = ((u64)random() << 31 | (u64)random()) & ((1ULL << 54) - 1);
 			row.broadcast = row.broadcast % __CPUIDLE_POLICY_BROADCAST_END;
 			row.sti_mwait &= (u32)~row.irq_window;
 			row = table_row_fit(tables[i], row);

@@ -60,7 +60,7 @@ static void wakes_pin(int cpu)
 }
 
 /* Timers of the one CPU, 20 to 120 us ahead. */
-static void wakes_timers(struct wakes *w, unsigned int count)
+static void wakes_sleep(struct wakes *w, unsigned int count)
 {
 	struct timespec ts;
 	int64_t until;
@@ -120,7 +120,7 @@ static void wakes_send(uint32_t value)
  * The sender never sleeps: nothing but its store may wake the other CPU. What the sleeper sees before it
  * slept is no wake-up, and does no harm here.
  */
-static bool wakes_remote(struct wakes *w, unsigned int count)
+static bool wakes_exchange(struct wakes *w, unsigned int count)
 {
 	pthread_t sleeper;
 	uint32_t i;
@@ -152,38 +152,56 @@ static uint64_t wakes_waits(struct wire *w, unsigned int cpu)
 	return 0;
 }
 
-int wakes_run(unsigned int count, int argc, char **argv)
+/* The lease and the rows; false when they are not to be had. */
+static bool wakes_begin(struct wire *w, int argc, char **argv)
 {
-	struct wakes timers = { 0 }, remote = { 0 };
 	static struct wire_row rows[16];
-	uint64_t waits;
-	struct wire w;
 	int i;
 
-	if (!tap_ok(!wire_open(&w), "the family is there"))
-		return tap_failed;
+	if (!tap_ok(!wire_open(w), "the family is there"))
+		return false;
 	for (i = 0; i < argc && i < 16; i++)
 		if (!wire_parse_row(argv[i], &rows[i]))
-			return tap_failed += !tap_ok(false, "bad row %s", argv[i]);
-	tap_ok(!wire_take(&w, "wakes", 600000, 0), "lease taken");
-	if (argc)
-		tap_ok(!wire_set(&w, rows, i), "rows set: %s", w.text);
+			return tap_ok(false, "bad row %s", argv[i]);
+	tap_ok(!wire_take(w, "wakes", 600000, 0), "lease taken");
+	return !argc || tap_ok(!wire_set(w, rows, i), "rows set: %s", w->text);
+}
+
+static void wakes_end(const struct wakes *seen, const char *what, unsigned int count,
+		      uint64_t waits, bool rows)
+{
+	tap_ok(seen->n == count && !seen->late, "%u %s, %u of them late, the worst by %lld us",
+	       seen->n, what, seen->late, (long long)seen->worst / 1000);
+	tap_ok(!rows || waits >= count * 9ULL / 10, "%llu waits by UMWAIT ended so",
+	       (unsigned long long)waits);
+}
+
+int wakes_timers(unsigned int count, int argc, char **argv)
+{
+	struct wakes seen = { 0 };
+	uint64_t waits;
+	struct wire w;
+
+	if (!wakes_begin(&w, argc, argv))
+		return tap_failed;
 	waits = wakes_waits(&w, 0);
-	wakes_timers(&timers, count);
-	waits = wakes_waits(&w, 0) - waits;
-	tap_ok(timers.n == count && !timers.late,
-	       "%u timers, %u late, the worst by %lld us; CPU 0 waited %llu times by UMWAIT", timers.n,
-	       timers.late, (long long)timers.worst / 1000, (unsigned long long)waits);
-	tap_ok(!argc || waits >= count * 9 / 10, "it was UMWAIT that the timers ended");
-	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+	wakes_sleep(&seen, count);
+	wakes_end(&seen, "timers", count, wakes_waits(&w, 0) - waits, argc);
+	wire_close(&w);
+	return tap_failed;
+}
+
+int wakes_remote(unsigned int count, int argc, char **argv)
+{
+	struct wakes seen = { 0 };
+	uint64_t waits;
+	struct wire w;
+
+	if (!wakes_begin(&w, argc, argv))
 		return tap_failed;
 	waits = wakes_waits(&w, 1);
-	tap_ok(wakes_remote(&remote, count), "a thread sleeps on CPU 1");
-	waits = wakes_waits(&w, 1) - waits;
-	tap_ok(remote.n == count && !remote.late,
-	       "%u wake-ups by CPU 0, %u late, the worst by %lld us; CPU 1 waited %llu times",
-	       remote.n, remote.late, (long long)remote.worst / 1000, (unsigned long long)waits);
-	tap_ok(!argc || waits >= count / 2, "it was UMWAIT that they ended");
+	tap_ok(wakes_exchange(&seen, count), "a thread sleeps on CPU 1");
+	wakes_end(&seen, "wake-ups by CPU 0", count, wakes_waits(&w, 1) - waits, argc);
 	wire_close(&w);
 	return tap_failed;
 }

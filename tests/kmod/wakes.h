@@ -3,10 +3,11 @@
 #define WAKES_TEST_H
 
 /*
- * @count timers on CPU 0 and, with a second CPU, @count wake-ups of a thread there by one here, at
- * random distances, with the @argc rows in force. Each must be seen at once: what the next tick had to
- * mend was lost.
+ * @count timers of CPU 0, or wake-ups of a thread on CPU 1 by one on CPU 0 that stays awake, at random
+ * distances, with the @argc rows in force. Each must be seen at once: what the next tick had to mend was
+ * lost.
  */
-int wakes_run(unsigned int count, int argc, char **argv);
+int wakes_timers(unsigned int count, int argc, char **argv);
+int wakes_remote(unsigned int count, int argc, char **argv);
 
 #endif /* WAKES_TEST_H */

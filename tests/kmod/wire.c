@@ -463,6 +463,10 @@ static void wire_stats_cb(const struct nlmsghdr *h, void *arg)
 	s->broadcasts = wire_u64(tb[CPU(BROADCASTS)]);
 	s->c0_waits = wire_u64(tb[CPU(C0_WAITS)]);
 	s->c0_rearms = wire_u64(tb[CPU(C0_REARMS)]);
+	s->poll_hits = wire_u64(tb[CPU(POLL_HITS)]);
+	s->poll_misses = wire_u64(tb[CPU(POLL_MISSES)]);
+	s->poll_ns = wire_u64(tb[CPU(POLL_NS)]);
+	s->ioports = wire_u64(tb[CPU(IOPORTS)]);
 	rem = wire_len(r.tb[A(CPU)]);
 	for (a = wire_first(wire_data(r.tb[A(CPU)]), rem); a; a = wire_next(a, &rem))
 		if (a->nla_type == CPU(ENTRY) && s->n_states < 16)

@@ -97,7 +97,8 @@ int wire_qos(struct wire *w, uint32_t id, const uint32_t *mask, uint32_t words, 
 
 struct wire_stats {
 	uint32_t cpu, vetoed, inside, n_states;
-	uint64_t windows, sti_mwaits, broadcasts, entry[16], c0_waits, c0_rearms;
+	uint64_t windows, sti_mwaits, broadcasts, entry[16], c0_waits, c0_rearms,
+		poll_hits, poll_misses, poll_ns, ioports;
 };
 int wire_stats(struct wire *w, struct wire_stats *stats, unsigned int max);
 
