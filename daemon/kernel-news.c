@@ -45,7 +45,11 @@ static void on_driver(struct kernel *k, const struct wire_message *m, struct ker
 {
 	struct wire_caps caps;
 
-	if (k->standing != KERNEL_OURS || wire_get_caps(m, &caps) < 0)
+	if (wire_get_caps(m, &caps) < 0)
+		return;
+	/* Somebody else's doing may move the files of states. */
+	news->host = news->host || k->standing != KERNEL_OURS;
+	if (k->standing != KERNEL_OURS)
 		return;
 	news->host = news->host || !kernel_same_table(&caps, &k->caps);
 	k->caps = caps;

@@ -10,12 +10,15 @@ bool kernel_same_table(const struct wire_caps *a, const struct wire_caps *b)
 	    a->n_states != b->n_states || a->own_driver != b->own_driver ||
 	    a->can_own != b->can_own || a->can_window != b->can_window ||
 	    a->can_sti_mwait != b->can_sti_mwait || a->can_states_off != b->can_states_off ||
-	    a->can_broadcast != b->can_broadcast || a->can_qos != b->can_qos)
+	    a->can_broadcast != b->can_broadcast || a->can_qos != b->can_qos ||
+	    a->can_c0 != b->can_c0 || a->can_c0_row != b->can_c0_row || a->own_row != b->own_row ||
+	    memcmp(a->waitpkg, b->waitpkg, sizeof(a->waitpkg)) != 0)
 		return false;
 	for (uint32_t i = 0; i < a->n_states; i++)
 		if (!streq(a->states[i].name, b->states[i].name) ||
 		    a->states[i].window != b->states[i].window ||
-		    a->states[i].sti_mwait != b->states[i].sti_mwait)
+		    a->states[i].sti_mwait != b->states[i].sti_mwait ||
+		    a->states[i].c1 != b->states[i].c1)
 			return false;
 	return true;
 }
@@ -169,6 +172,14 @@ static bool is_nothing(const struct module_rows *want)
 	return !d.n_tighten && !d.n_loosen && !d.n_modes && !d.own_driver;
 }
 
+static bool asks_row(const struct module_rows *rows)
+{
+	for (uint32_t i = 0; i < rows->n_rows; i++)
+		if (rows->rows[i].row)
+			return true;
+	return false;
+}
+
 int kernel_set(struct kernel *k, const struct module_rows *want)
 {
 	_cleanup_(module_rows_done) struct module_rows next = {.n_cpus = 0};
@@ -209,8 +220,8 @@ int kernel_set(struct kernel *k, const struct module_rows *want)
 	k->before = k->have;
 	k->have = next;
 	next = (struct module_rows){.n_cpus = 0};
-	/* Another driver, another table. */
-	if (d.own_driver)
+	/* Another driver, or a state more or less: another table. */
+	if (d.own_driver || asks_row(&k->have) != (k->caps.own_row != 0))
 		(void)refresh(k);
 	kernel_say_ours(k);
 	return 1;

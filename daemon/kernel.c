@@ -315,6 +315,21 @@ int kernel_renew(struct kernel *k)
 	return r;
 }
 
+static void describe_c0(const struct wire_caps *c, struct machine_module *ret)
+{
+	ret->c0x = c->can_c0;
+	ret->c0_row = c->can_c0_row;
+	if (c->can_c0)
+		memcpy(ret->c0_cpus, c->waitpkg, sizeof(ret->c0_cpus));
+	snprintf(ret->c0_reason, sizeof(ret->c0_reason), "%s", c->c0_reason);
+	snprintf(ret->c0_row_reason, sizeof(ret->c0_row_reason), "%s", c->c0_row_reason);
+}
+
+int kernel_own_row(const struct kernel *k)
+{
+	return k->standing == KERNEL_OURS ? k->caps.own_row : -1;
+}
+
 void kernel_describe(const struct kernel *k, struct machine_module *ret)
 {
 	const struct wire_caps *c = &k->caps;
@@ -333,5 +348,7 @@ void kernel_describe(const struct kernel *k, struct machine_module *ret)
 		ret->window_states |= (uint16_t)((c->can_window && c->states[i].window) << i);
 		ret->sti_mwait_states |=
 			(uint16_t)((c->can_sti_mwait && c->states[i].sti_mwait) << i);
+		ret->c1_states |= (uint16_t)(c->states[i].c1 << i);
 	}
+	describe_c0(c, ret);
 }

@@ -57,6 +57,9 @@ const char *kernel_text(const struct kernel *k);
 /* All false unless the lease is ours. */
 void kernel_describe(const struct kernel *k, struct machine_module *ret);
 
+/* machine.own_row as the kernel has it by now; -1 unless the lease is ours. */
+int kernel_own_row(const struct kernel *k);
+
 /*
  * From what stands to want, never looser than both in between: shorter limits, then all else in one
  * transaction, then longer limits; at most four system calls. 1, or 0 where it stood already; -ESTALE: the driver's table changed, plan anew;

@@ -125,6 +125,7 @@ bool manager_guard_follow(struct manager *m)
 
 	if (!m->event)
 		return false;
+	tally_renumber(&m->tally, m->plan->own_row);
 	r = guard_follow(&m->guard, m->plan, m->machine);
 	a = adapt_follow(&m->adapt, m->policy, m->plan, m->machine);
 	again = r > 0 || a > 0;

@@ -29,6 +29,11 @@ static int set_back(void *data)
 	return kernel_back(data);
 }
 
+static int own_row(const void *data)
+{
+	return kernel_own_row(data);
+}
+
 static const char *words(const void *data)
 {
 	return kernel_text(data);
@@ -55,8 +60,14 @@ const char *manager_module(const struct manager *m)
 void manager_module_describe(struct manager *m, struct machine_module *ret)
 {
 	*ret = (struct machine_module){.loaded = false};
-	if (m->kernel)
-		kernel_describe(m->kernel, ret);
+	if (!m->kernel || m->refused == REFUSED_ALL)
+		return;
+	kernel_describe(m->kernel, ret);
+	if (m->refused == REFUSED_ROW) {
+		ret->c0_row = false;
+		snprintf(ret->c0_row_reason, sizeof(ret->c0_row_reason), "%.*s",
+			 (int)sizeof(ret->c0_row_reason) - 1, m->refused_text);
+	}
 }
 
 /* CPUs for which the module keeps something, as a list. */
@@ -130,6 +141,7 @@ static void run_again(struct manager *m)
 	int r;
 
 	m->stale = true;
+	m->refused = REFUSED_NOTHING; /* there is something new to be asked */
 	r = manager_run(m, NULL, NULL, NULL);
 	if (r < 0)
 		m->failed = true;
@@ -254,6 +266,7 @@ void manager_module_start(struct manager *m)
 	m->transition.module = (struct actuator_module){
 		.set = set_rows,
 		.back = set_back,
+		.own_row = own_row,
 		.text = words,
 		.data = m->kernel,
 	};

@@ -20,6 +20,9 @@
 
 struct sd_event_source;
 
+/* The module says beforehand what it can; some of it turns out only when it is asked. */
+enum manager_refused { REFUSED_NOTHING, REFUSED_ROW, REFUSED_ALL };
+
 /*
  *            bad policy: exit 3, leftovers restored
  *           +------------------------------------->
@@ -61,8 +64,12 @@ struct manager {
 	struct tally tally;
 	struct sd_event_source *guard_timer; /* NULL: off */
 	bool again; /* the run that ends needs another one: the host changed by it */
+	bool declined; /* the run that ends was refused by the module, which is ours still */
+	bool declined_row; /* and asked for a state of its own */
+	enum manager_refused refused; /* what is done without since, until the next try */
 	bool module_came; /* worth another handshake */
 	char module_text[KERNEL_TEXT_MAX]; /* what it is to us, or why it is nothing */
+	char refused_text[KERNEL_TEXT_MAX]; /* its words about what it refused */
 
 	/* In force: policy and machine are what plan was made of. */
 	struct policy *policy;
@@ -97,7 +104,8 @@ struct report manager_reporter(const struct manager *m);
 
 /*
  * manager-run.c: the one way to a CPU. source: read the policy anew; NULL: the one in force. left: record of a
- * dead predecessor, at start. A host that changed under it is read again and tried once more. Errors as of
+ * dead predecessor, at start. A host that changed under it is read again and tried once more; what the module
+ * refuses is done without: first its own state, then all of it. Errors as of
  * reload_run() and transition_run(); everything is told to the log, diags as well.
  */
 int manager_run(struct manager *m, const struct source_options *source,

@@ -106,6 +106,10 @@ static int note_failure(struct manager *m, const struct transition_result *done,
 		m->hooks.changed(m->hooks_data, "failed", text);
 	/* A file that is gone or holds another value: what is known of the host is out of date. */
 	m->again = module_is_other(m, done);
+	m->declined = done->step == STEP_MODULE && !m->again;
+	m->declined_row = res->plan->row != C0_WAIT_NONE;
+	if (m->declined)
+		snprintf(m->refused_text, sizeof(m->refused_text), "%s", done->words);
 	m->stale = m->stale || done->n_left || m->again || done->error == -ENOENT ||
 		   done->error == -ENODEV || (done->error == -ESTALE && m->watch.fd < 0);
 	if (m->policy && res->policy) {
@@ -119,6 +123,14 @@ static int note_failure(struct manager *m, const struct transition_result *done,
 	if (done->step == STEP_VERIFY && m->watch.fd >= 0)
 		manager_look_soon(m);
 	return done->error;
+}
+
+/* The module's own state came or went with what was just set. */
+static bool row_moved(const struct manager *m, const struct machine *machine)
+{
+	int own_row = m->kernel ? kernel_own_row(m->kernel) : -1;
+
+	return own_row >= 0 && own_row != machine->own_row;
 }
 
 /* Carries one result of the pipeline out. */
@@ -141,8 +153,8 @@ static int carry_out(struct manager *m, struct reload_result *res)
 	r = transition_run(&m->transition, machine, &res->changes, &want, &done);
 	if (r < 0)
 		return note_failure(m, &done, res);
-	/* With another driver the host has states to plan for, or none any more. */
-	m->again = own_driver != want.own_driver;
+	/* With another driver the host has states to plan for, or none any more; or its files have moved. */
+	m->again = own_driver != want.own_driver || row_moved(m, machine);
 	if (done.record_error)
 		log_errno(LOG_ID_HOST, done.record_error,
 			  "cannot write " RESTORE_FILE " anew; the one before leads back as well");
@@ -203,16 +215,44 @@ static int run(struct manager *m, const struct source_options *source,
 	return r;
 }
 
+static int run_twice(struct manager *m, const struct source_options *source,
+		     const struct restore_record *left, struct diag_list *diags)
+{
+	int r;
+
+	m->again = m->declined = false;
+	r = run(m, source, left, diags);
+	if (m->machine && (m->again || ((r == -ENOENT || r == -ENODEV) && m->stale))) {
+		m->stale = true;
+		m->declined = false;
+		r = run(m, r < 0 ? source : NULL, NULL, NULL);
+	}
+	return r;
+}
+
+/* Without what the module has just refused; said to whoever asked. */
+static void do_without(struct manager *m, struct diag_list *diags)
+{
+	bool row = m->declined_row && m->refused == REFUSED_NOTHING;
+
+	m->refused = row ? REFUSED_ROW : REFUSED_ALL;
+	if (diags)
+		diag_add(diags, DIAG_WARNING, NULL, 0, "%s; %s until it does not", m->refused_text,
+			 row ? "C0.x goes without a state of its own"
+			     : "the host's files carry what they can");
+}
+
 int manager_run(struct manager *m, const struct source_options *source,
 		const struct restore_record *left, struct diag_list *diags)
 {
 	int r;
 
-	m->again = false;
-	r = run(m, source, left, diags);
-	if (m->machine && (m->again || ((r == -ENOENT || r == -ENODEV) && m->stale))) {
-		m->stale = true;
-		r = run(m, r < 0 ? source : NULL, NULL, NULL);
+	if (source)
+		m->refused = REFUSED_NOTHING;
+	r = run_twice(m, source, left, diags);
+	while (r < 0 && m->declined && m->machine && m->refused != REFUSED_ALL) {
+		do_without(m, diags);
+		r = run_twice(m, source, NULL, NULL);
 	}
 	/* With another plan a veto may have lost its ground. */
 	if (r == 0 && manager_guard_follow(m)) {

@@ -164,12 +164,14 @@ void manager_settle_state(struct manager *m)
 		snprintf(text, sizeof(text), "%u files hold looser values of others", looser);
 		manager_set_error(m, text);
 	}
-	if (!m->failed && !looser)
+	if (m->refused && !m->failed)
+		manager_set_error(m, m->refused_text);
+	if (!m->failed && !looser && !m->refused)
 		m->last_error[0] = '\0';
-	if (!m->failed)
+	if (!m->failed && !m->refused)
 		m->retries = 0;
-	enter(m, m->failed || looser ? MANAGER_DEGRADED : MANAGER_ACTIVE);
-	if (m->failed)
+	enter(m, m->failed || looser || m->refused ? MANAGER_DEGRADED : MANAGER_ACTIVE);
+	if (m->failed || m->refused)
 		arm(m->retry, MIN_OF(RETRY_USEC << MIN_OF(m->retries, 10U), RETRY_MAX));
 	else if (looser && m->policy->on_foreign_write == FOREIGN_REASSERT)
 		arm(m->retry, FOREIGN_WINDOW_NS / NSEC_PER_USEC);
@@ -278,6 +280,7 @@ static int on_retry(sd_event_source *s _unused_, uint64_t usec _unused_, void *u
 
 	m->retries++;
 	m->stale = true;
+	m->refused = REFUSED_NOTHING;
 	/* Who insisted too often gets another chance to have calmed down. */
 	if (m->policy->on_foreign_write == FOREIGN_REASSERT)
 		(void)foreign_forget(m->machine);

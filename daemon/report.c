@@ -121,7 +121,7 @@ static struct log_entry entry_of(const struct line *line, enum log_id id, int pr
 /* ---- kept by the module ---- */
 
 /* The states of a set by number, as stateN is; the names are the plan's to tell. */
-static void add_set(char *buf, size_t size, const char *what, uint32_t set)
+static void add_set(char *buf, size_t size, uint8_t own_row, const char *what, uint32_t set)
 {
 	size_t n = strlen(buf);
 
@@ -130,22 +130,36 @@ static void add_set(char *buf, size_t size, const char *what, uint32_t set)
 	n += (size_t)snprintf(buf + n, size - n, ", %s", what);
 	for (uint32_t i = 0; i < MACHINE_STATES_MAX && n < size; i++)
 		if (set & 1U << i)
-			n += (size_t)snprintf(buf + n, size - n, " state%u", i);
+			n += (size_t)snprintf(buf + n, size - n, " state%u",
+					      machine_file_of(own_row, i));
 }
 
-static void tell_kept(const struct report *to, const struct policy *policy,
+static void add_wait(char *buf, size_t size, const char *what, uint8_t wait)
+{
+	size_t n = strlen(buf);
+
+	if (wait != C0_WAIT_NONE)
+		snprintf(buf + n, size - n, ", %s C0.%u", what, wait);
+}
+
+/* plan: as it is carried out by now. */
+static void tell_kept(const struct report *to, const struct policy *policy, const struct plan *plan,
 		      const struct plan_row *row, const struct cpuset *cpus)
 {
+	uint8_t own_row = plan->row ? MAX_OF(plan->own_row, 1) : 0;
 	char list[CPUS_TEXT_MAX], limit[LATENCY_TEXT_MAX], detail[256] = "", text[512];
 
 	cpuset_format(cpus, list, sizeof(list));
 	units_format_latency(row->module.limit_ns, limit, sizeof(limit));
 	snprintf(detail, sizeof(detail), "limit %s", limit);
-	add_set(detail, sizeof(detail), "interrupt window on", row->module.irq_window);
-	add_set(detail, sizeof(detail), "sti-mwait on", row->module.sti_mwait);
-	add_set(detail, sizeof(detail), "off:", row->module.states_off);
+	add_wait(detail, sizeof(detail), "POLL in", row->module.poll);
+	add_wait(detail, sizeof(detail), "C1 in", row->module.c1);
+	add_wait(detail, sizeof(detail), "own state", row->module.row);
+	add_set(detail, sizeof(detail), own_row, "interrupt window on", row->module.irq_window);
+	add_set(detail, sizeof(detail), own_row, "sti-mwait on", row->module.sti_mwait);
+	add_set(detail, sizeof(detail), own_row, "off:", row->module.states_off);
 	if (row->module.broadcast == BROADCAST_AVOID)
-		add_set(detail, sizeof(detail), "no state whose timer stops", 1U << 31);
+		add_set(detail, sizeof(detail), 0, "no state whose timer stops", 1U << 31);
 	snprintf(text, sizeof(text), "CPU%s %s: %s (profile %s)", strpbrk(list, "-,") ? "s" : "",
 		 list, detail, policy->profiles[row->profile].name);
 	log_entry(&(struct log_entry){.id = LOG_ID_APPLIED,
@@ -170,7 +184,7 @@ void report_module(const struct report *to, const struct policy *policy, const s
 			continue;
 		if (lines++ >= REPORT_LINES_MAX || plan_row_cpus(plan, i, &cpus) < 0)
 			continue;
-		tell_kept(to, policy, &plan->rows[i], &cpus);
+		tell_kept(to, policy, plan, &plan->rows[i], &cpus);
 	}
 	if (lines > REPORT_LINES_MAX)
 		log_info(LOG_ID_NONE, "and %u more rows", lines - REPORT_LINES_MAX);

@@ -52,7 +52,14 @@ void tally_done(struct tally *t)
 	for (uint32_t i = 0; i < t->n; i++)
 		close_slot(t, &t->slots[i]);
 	free(t->slots);
-	*t = (struct tally){.root_fd = t->root_fd};
+	*t = (struct tally){.root_fd = t->root_fd, .own_row = t->own_row};
+}
+
+void tally_renumber(struct tally *t, uint8_t own_row)
+{
+	for (uint32_t i = 0; t->own_row != own_row && i < t->n; i++)
+		close_slot(t, &t->slots[i]);
+	t->own_row = own_row;
 }
 
 int tally_size(struct tally *t, uint32_t n)
@@ -81,7 +88,7 @@ static int open_counter(const struct tally *t, const struct counter *c)
 
 	/* Some hundred times a second on a large machine: by hand. */
 	p = stpcpy(p, state);
-	*p++ = (char)('0' + c->state % MACHINE_STATES_MAX);
+	*p++ = (char)('0' + machine_file_of(t->own_row, c->state) % MACHINE_STATES_MAX);
 	*p++ = '/';
 	stpcpy(p, file_name(c->file));
 	memcpy(path, below, sizeof(below));

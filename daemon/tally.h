@@ -14,6 +14,7 @@ struct tally {
 	struct tally_slot *slots;
 	uint32_t n;
 	uint32_t n_open, max_open;
+	uint8_t own_row; /* machine.own_row, by which states' files are named */
 };
 
 void tally_init(struct tally *t, int root_fd);
@@ -21,6 +22,9 @@ void tally_done(struct tally *t); /* closes all; usable again */
 
 /* Makes room for n slots; all open files are closed when the number is another one. -ENOMEM: none is kept. */
 int tally_size(struct tally *t, uint32_t n);
+
+/* The files of states have other names from now on, or the same. */
+void tally_renumber(struct tally *t, uint8_t own_row);
 
 /* counter_read; data is the tally. -ENOENT, -ENODEV and other -errno; -EINVAL for what is no number. */
 int tally_read(void *data, const struct counter *c, uint64_t *ret);

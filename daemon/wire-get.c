@@ -242,14 +242,15 @@ int wire_get_family(const struct wire_message *m, struct wire_family *ret)
 /* ---- ours ---- */
 
 static const struct nla_policy top_policy[A(MAX) + 1] = {
-	[A(VERSION)] = {.type = NLA_U32},    [A(FEATURES)] = {.type = NLA_U64},
-	[A(NR_CPUS)] = {.type = NLA_U32},    [A(GENERATION)] = {.type = NLA_U32},
-	[A(DRIVER)] = {.type = NLA_STRING},  [A(ATTACHED)] = {.type = NLA_U32},
-	[A(OWN_DRIVER)] = {.type = NLA_U32}, [A(REASON)] = {.type = NLA_STRING},
-	[A(STATE)] = {.type = NLA_NESTED},   [A(LEASE_MS)] = {.type = NLA_U32},
-	[A(OWNER)] = {.type = NLA_STRING},   [A(OWNER_PID)] = {.type = NLA_U32},
-	[A(RULE)] = {.type = NLA_NESTED},    [A(QOS)] = {.type = NLA_NESTED},
-	[A(EVENT)] = {.type = NLA_U32},	     [A(RESYNC)] = {.type = NLA_U32},
+	[A(VERSION)] = {.type = NLA_U32},      [A(FEATURES)] = {.type = NLA_U64},
+	[A(NR_CPUS)] = {.type = NLA_U32},      [A(GENERATION)] = {.type = NLA_U32},
+	[A(DRIVER)] = {.type = NLA_STRING},    [A(ATTACHED)] = {.type = NLA_U32},
+	[A(OWN_DRIVER)] = {.type = NLA_U32},   [A(REASON)] = {.type = NLA_STRING},
+	[A(STATE)] = {.type = NLA_NESTED},     [A(LEASE_MS)] = {.type = NLA_U32},
+	[A(OWNER)] = {.type = NLA_STRING},     [A(OWNER_PID)] = {.type = NLA_U32},
+	[A(RULE)] = {.type = NLA_NESTED},      [A(QOS)] = {.type = NLA_NESTED},
+	[A(EVENT)] = {.type = NLA_U32},	       [A(RESYNC)] = {.type = NLA_U32},
+	[A(C0_REASON)] = {.type = NLA_STRING}, [A(C0_ROW_REASON)] = {.type = NLA_STRING},
 };
 
 static const struct nla_policy state_policy[STATE(MAX) + 1] = {
@@ -259,10 +260,10 @@ static const struct nla_policy state_policy[STATE(MAX) + 1] = {
 };
 
 static const struct nla_policy rule_policy[RULE(MAX) + 1] = {
-	[RULE(IRQ_WINDOW)] = {.type = NLA_U32},
-	[RULE(STI_MWAIT)] = {.type = NLA_U32},
-	[RULE(STATES_OFF)] = {.type = NLA_U32},
-	[RULE(BROADCAST)] = {.type = NLA_U32},
+	[RULE(IRQ_WINDOW)] = {.type = NLA_U32},	  [RULE(STI_MWAIT)] = {.type = NLA_U32},
+	[RULE(STATES_OFF)] = {.type = NLA_U32},	  [RULE(BROADCAST)] = {.type = NLA_U32},
+	[RULE(POLL_BACKEND)] = {.type = NLA_U32}, [RULE(C1_BACKEND)] = {.type = NLA_U32},
+	[RULE(C0_ROW)] = {.type = NLA_U32},
 };
 
 static const struct nla_policy qos_policy[CPUIDLE_POLICY_QOS_ATTR_MAX + 1] = {
@@ -281,11 +282,19 @@ static int get_state(struct nlattr *nest, struct wire_caps *caps)
 	index = nla_get_u32(tb[STATE(INDEX)]);
 	if (index >= MACHINE_STATES_MAX)
 		return -EBADMSG;
+	flags = u32_or(tb[STATE(FLAGS)], 0);
+	if (flags & CPUIDLE_POLICY_SF_C0) {
+		caps->own_row = (uint8_t)index;
+		return 0;
+	}
+	/* In order, so that those behind it come after it. */
+	if (caps->own_row && index > caps->own_row)
+		index--;
 	s = &caps->states[index];
 	text_or_empty(s->name, sizeof(s->name), tb[STATE(NAME)]);
-	flags = u32_or(tb[STATE(FLAGS)], 0);
 	s->window = flags & CPUIDLE_POLICY_SF_IRQ_WINDOW;
 	s->sti_mwait = flags & CPUIDLE_POLICY_SF_STI_MWAIT;
+	s->c1 = flags & CPUIDLE_POLICY_SF_C1;
 	caps->n_states = MAX_OF(caps->n_states, index + 1);
 	return 0;
 }
@@ -316,6 +325,8 @@ static void get_features(uint64_t features, struct wire_caps *c)
 	c->can_states_off = features & CPUIDLE_POLICY_F_STATES_OFF;
 	c->can_broadcast = features & CPUIDLE_POLICY_F_BROADCAST;
 	c->can_qos = features & CPUIDLE_POLICY_F_QOS;
+	c->can_c0 = features & CPUIDLE_POLICY_F_C0;
+	c->can_c0_row = features & CPUIDLE_POLICY_F_C0_ROW;
 }
 
 int wire_get_caps(const struct wire_message *m, struct wire_caps *ret)
@@ -336,10 +347,21 @@ int wire_get_caps(const struct wire_message *m, struct wire_caps *ret)
 	text_or_empty(c.driver, sizeof(c.driver), tb[A(DRIVER)]);
 	text_or_empty(c.reason, sizeof(c.reason), tb[A(REASON)]);
 	text_or_empty(c.owner, sizeof(c.owner), tb[A(OWNER)]);
+	text_or_empty(c.c0_reason, sizeof(c.c0_reason), tb[A(C0_REASON)]);
+	text_or_empty(c.c0_row_reason, sizeof(c.c0_row_reason), tb[A(C0_ROW_REASON)]);
+	if (tb[A(WAITPKG)])
+		memcpy(c.waitpkg, nla_data(tb[A(WAITPKG)]),
+		       MIN_OF((size_t)nla_len(tb[A(WAITPKG)]), sizeof(c.waitpkg)));
 	r = get_states(m, &c);
 	if (r == 0)
 		*ret = c;
 	return r;
+}
+
+/* A value this daemon does not know is none that it has set. */
+static uint8_t wait_or_none(struct nlattr *attr)
+{
+	return (uint8_t)MIN_OF(u32_or(attr, 0), UINT8_MAX);
 }
 
 static int get_rule(struct nlattr *nest, struct plan_module *ret, struct cpuset *cpus)
@@ -354,6 +376,9 @@ static int get_rule(struct nlattr *nest, struct plan_module *ret, struct cpuset 
 		.sti_mwait = (uint16_t)u32_or(tb[RULE(STI_MWAIT)], 0),
 		.states_off = (uint16_t)u32_or(tb[RULE(STATES_OFF)], 0),
 		.broadcast = (uint8_t)u32_or(tb[RULE(BROADCAST)], 0),
+		.poll = wait_or_none(tb[RULE(POLL_BACKEND)]),
+		.c1 = wait_or_none(tb[RULE(C1_BACKEND)]),
+		.row = wait_or_none(tb[RULE(C0_ROW)]),
 	};
 	mask_to_cpuset(tb[RULE(CPUMASK)], cpus);
 	return 0;

@@ -19,6 +19,14 @@ _Static_assert((int)BROADCAST_AUTO == (int)CPUIDLE_POLICY_BROADCAST_AUTO &&
 		       (int)BROADCAST_AVOID == (int)CPUIDLE_POLICY_BROADCAST_AVOID &&
 		       (int)BROADCAST_OFF == (int)CPUIDLE_POLICY_BROADCAST_OFF,
 	       "one numbering");
+_Static_assert((int)C0_WAIT_NONE == (int)CPUIDLE_POLICY_POLL_NATIVE &&
+		       (int)C0_WAIT_1 == (int)CPUIDLE_POLICY_POLL_C01 &&
+		       (int)C0_WAIT_2 == (int)CPUIDLE_POLICY_POLL_C02 &&
+		       (int)C0_WAIT_1 == (int)CPUIDLE_POLICY_C1_C01 &&
+		       (int)C0_WAIT_2 == (int)CPUIDLE_POLICY_C1_C02 &&
+		       (int)C0_WAIT_1 == (int)CPUIDLE_POLICY_ROW_C01 &&
+		       (int)C0_WAIT_2 == (int)CPUIDLE_POLICY_ROW_C02,
+	       "one numbering");
 
 #define HEADERS_SIZE (NLMSG_HDRLEN + GENL_HDRLEN + 64U) /* of a message, and its plain numbers */
 #define NEST_SIZE    160U /* of a rule or a request, but for its set of CPUs */
@@ -129,7 +137,10 @@ static bool put_rule(struct nl_msg *msg, const struct mask *mask, const struct p
 	       nla_put_u32(msg, RULE(STI_MWAIT), row->sti_mwait) >= 0 &&
 	       nla_put_u32(msg, RULE(STATES_OFF), row->states_off) >= 0 &&
 	       nla_put_u32(msg, RULE(BROADCAST), row->broadcast) >= 0 &&
-	       nla_put_u32(msg, RULE(COUNT), 0) >= 0 && nla_nest_end(msg, nest) >= 0;
+	       nla_put_u32(msg, RULE(COUNT), 0) >= 0 &&
+	       nla_put_u32(msg, RULE(POLL_BACKEND), row->poll) >= 0 &&
+	       nla_put_u32(msg, RULE(C1_BACKEND), row->c1) >= 0 &&
+	       nla_put_u32(msg, RULE(C0_ROW), row->row) >= 0 && nla_nest_end(msg, nest) >= 0;
 }
 
 /* Every CPU that has a row in either. */
@@ -178,6 +189,8 @@ void wire_put_config(struct wire_out *o, const struct wire_head *h, const struct
 
 	if (!failed && have->own_driver != want->own_driver)
 		failed = nla_put_u32(msg, A(OWN_DRIVER), want->own_driver) < 0;
+	if (!failed && want->guest)
+		failed = nla_put_u32(msg, A(GUEST), 1) < 0;
 	failed = failed || !put_rules(msg, have, want);
 	end(o, msg, failed);
 }

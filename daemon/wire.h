@@ -107,6 +107,7 @@ int wire_get_family(const struct wire_message *m, struct wire_family *ret);
 struct wire_state {
 	char name[WIRE_NAME_MAX];
 	bool window, sti_mwait; /* these are accepted for it */
+	bool c1; /* C1_BACKEND is about it */
 };
 
 struct wire_caps {
@@ -119,7 +120,11 @@ struct wire_caps {
 	uint32_t owner_pid;
 	bool attached, own_driver;
 	bool can_own, can_window, can_sti_mwait, can_states_off, can_broadcast, can_qos;
-	uint32_t n_states;
+	bool can_c0, can_c0_row;
+	char c0_reason[WIRE_TEXT_MAX], c0_row_reason[WIRE_TEXT_MAX]; /* why not; "" */
+	uint32_t waitpkg[CPU_MAX / 32]; /* bit N of the whole: CPU N has UMWAIT */
+	uint8_t own_row; /* number of the state the module has put in; 0: none */
+	uint32_t n_states; /* without that one: all numbers are as if it were not there */
 	struct wire_state states[MACHINE_STATES_MAX];
 };
 int wire_get_caps(const struct wire_message *m, struct wire_caps *ret);

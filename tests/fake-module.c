@@ -93,11 +93,58 @@ static void answer(struct fake_module *f, const struct nlmsghdr *req, int error,
 	deliver(f, f->peer_fd, &r);
 }
 
+static bool has_row(const struct fake_module *f)
+{
+	for (uint32_t cpu = 0; cpu < FAKE_CPUS; cpu++)
+		if (f->rows[cpu].row)
+			return true;
+	return false;
+}
+
+static void put_c0(const struct fake_module *f, struct reply *r)
+{
+	const uint32_t half[FAKE_CPUS / 32] = {UINT32_MAX};
+
+	(void)put(r, CPUIDLE_POLICY_A_WAITPKG, half, sizeof(half));
+	if (f->c0_reason)
+		put_text(r, CPUIDLE_POLICY_A_C0_REASON, f->c0_reason);
+	if (f->row_reason)
+		put_text(r, CPUIDLE_POLICY_A_C0_ROW_REASON, f->row_reason);
+}
+
+static void put_state(struct reply *r, uint32_t index, const char *name, uint32_t flags)
+{
+	uint32_t nest = put(r, NLA_F_NESTED | CPUIDLE_POLICY_A_STATE, NULL, 0);
+
+	put_u32(r, CPUIDLE_POLICY_STATE_INDEX, index);
+	put_text(r, CPUIDLE_POLICY_STATE_NAME, name);
+	put_u32(r, CPUIDLE_POLICY_STATE_FLAGS, flags);
+	end_nest(r, nest);
+}
+
+/* The state of our own stands at 1 while a row asks for it. */
+static void put_states(const struct fake_module *f, struct reply *r)
+{
+	bool own = has_row(f);
+	char name[16];
+
+	for (uint32_t i = 0; i < f->n_states; i++) {
+		snprintf(name, sizeof(name), i ? "C%u" : "POLL", i);
+		if (own && i == 1)
+			put_state(r, 1, "C0.2", CPUIDLE_POLICY_SF_C0);
+		put_state(r, i + (own && i), name,
+			  i == 1 ? CPUIDLE_POLICY_SF_IRQ_WINDOW | CPUIDLE_POLICY_SF_C1 : 0);
+	}
+}
+
 static void put_caps(const struct fake_module *f, struct reply *r)
 {
 	uint64_t features = CPUIDLE_POLICY_F_QOS | CPUIDLE_POLICY_F_IRQ_WINDOW |
 			    CPUIDLE_POLICY_F_STATES_OFF | CPUIDLE_POLICY_F_BROADCAST |
 			    CPUIDLE_POLICY_F_HOOK;
+
+	if (f->c0)
+		features |= CPUIDLE_POLICY_F_C0 | (f->row_reason ? 0 : CPUIDLE_POLICY_F_C0_ROW);
 
 	put_u32(r, CPUIDLE_POLICY_A_VERSION, f->version);
 	(void)put(r, CPUIDLE_POLICY_A_FEATURES, &features, sizeof(features));
@@ -106,16 +153,9 @@ static void put_caps(const struct fake_module *f, struct reply *r)
 	put_text(r, CPUIDLE_POLICY_A_DRIVER, "fake_idle");
 	if (f->reason)
 		put_text(r, CPUIDLE_POLICY_A_REASON, f->reason);
-	for (uint32_t i = 0; i < f->n_states; i++) {
-		uint32_t nest = put(r, NLA_F_NESTED | CPUIDLE_POLICY_A_STATE, NULL, 0);
-		char name[16];
-
-		snprintf(name, sizeof(name), i ? "C%u" : "POLL", i);
-		put_u32(r, CPUIDLE_POLICY_STATE_INDEX, i);
-		put_text(r, CPUIDLE_POLICY_STATE_NAME, name);
-		put_u32(r, CPUIDLE_POLICY_STATE_FLAGS, i == 1 ? CPUIDLE_POLICY_SF_IRQ_WINDOW : 0);
-		end_nest(r, nest);
-	}
+	if (f->c0 || f->c0_reason)
+		put_c0(f, r);
+	put_states(f, r);
 }
 
 static void put_mask(struct reply *r, uint16_t type, uint32_t cpu)
@@ -137,6 +177,9 @@ static void put_row(const struct fake_module *f, struct reply *r, uint32_t cpu)
 	put_u32(r, CPUIDLE_POLICY_RULE_STI_MWAIT, f->rows[cpu].sti_mwait);
 	put_u32(r, CPUIDLE_POLICY_RULE_STATES_OFF, f->rows[cpu].off);
 	put_u32(r, CPUIDLE_POLICY_RULE_BROADCAST, f->rows[cpu].broadcast);
+	put_u32(r, CPUIDLE_POLICY_RULE_POLL_BACKEND, f->rows[cpu].poll);
+	put_u32(r, CPUIDLE_POLICY_RULE_C1_BACKEND, f->rows[cpu].c1);
+	put_u32(r, CPUIDLE_POLICY_RULE_C0_ROW, f->rows[cpu].row);
 	end_nest(r, nest);
 }
 
@@ -221,6 +264,10 @@ static void take_rule(struct fake_module *f, const struct attr *rule)
 		row->off = get_u32(rule->data, rule->n, CPUIDLE_POLICY_RULE_STATES_OFF, row->off);
 		row->broadcast =
 			get_u32(rule->data, rule->n, CPUIDLE_POLICY_RULE_BROADCAST, row->broadcast);
+		row->poll =
+			get_u32(rule->data, rule->n, CPUIDLE_POLICY_RULE_POLL_BACKEND, row->poll);
+		row->c1 = get_u32(rule->data, rule->n, CPUIDLE_POLICY_RULE_C1_BACKEND, row->c1);
+		row->row = get_u32(rule->data, rule->n, CPUIDLE_POLICY_RULE_C0_ROW, row->row);
 	}
 }
 
@@ -231,6 +278,7 @@ static int take_config(struct fake_module *f, const uint8_t *at, uint32_t n)
 	if (get_u32(at, n, CPUIDLE_POLICY_A_GENERATION, f->generation) != f->generation)
 		return -ESTALE;
 	f->own_driver = get_u32(at, n, CPUIDLE_POLICY_A_OWN_DRIVER, f->own_driver);
+	f->guest = get_u32(at, n, CPUIDLE_POLICY_A_GUEST, 0);
 	while (next(&at, &n, &a))
 		if (a.type == CPUIDLE_POLICY_A_RULE)
 			take_rule(f, &a);

@@ -13,7 +13,7 @@
 #define FAKE_CPUS 64U
 
 struct fake_row {
-	uint32_t window, sti_mwait, off, broadcast;
+	uint32_t window, sti_mwait, off, broadcast, poll, c1, row;
 	uint64_t limit_ns; /* of id 1; UINT64_MAX: none */
 };
 
@@ -34,9 +34,11 @@ struct fake_module {
 	uint32_t fail_after; /* after so many of its kind */
 	const char *fail_text;
 	bool mute; /* says nothing at all */
+	bool c0; /* takes C0.x, on the first half of its CPUs */
+	const char *c0_reason, *row_reason;
 
 	/* And reads these. */
-	bool leased, own_driver;
+	bool leased, own_driver, guest;
 	struct fake_row rows[FAKE_CPUS];
 	uint32_t n_datagrams; /* that came in: one per system call of the daemon */
 	uint32_t n_answers; /* that went out */

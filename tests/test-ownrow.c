@@ -7,6 +7,7 @@
 #include "mktree.h"
 #include "scene.h"
 #include "sysfs.h"
+#include "tally.h"
 #include "transition.h"
 #include "watch.h"
 
@@ -320,6 +321,34 @@ START_TEST(watch_follows_the_files)
 }
 END_TEST
 
+/* ---- counters ---- */
+
+START_TEST(counters_follow_the_files)
+{
+	const struct counter c = {.slot = 0, .cpu = 1, .state = C6, .file = COUNTER_USAGE};
+	struct tally t;
+	uint64_t n;
+
+	for (unsigned i = 0; i < N_STATES; i++) {
+		char tail[48], text[8];
+
+		snprintf(tail, sizeof(tail), "cpuidle/state%u/usage", i);
+		snprintf(text, sizeof(text), "%u\n", 100 + i);
+		test_write(root, mktree_cpu(1, tail), text);
+	}
+	tally_init(&t, root_fd);
+	ck_assert_int_eq(tally_size(&t, 1), 0);
+	ck_assert_int_eq(tally_read(&t, &c, &n), 0);
+	ck_assert_uint_eq(n, 100 + C6);
+	row_in();
+	tally_renumber(&t, 1);
+	ck_assert_int_eq(tally_read(&t, &c, &n), 0);
+	ck_assert_uint_eq(n, 100 + C6);
+	ck_assert_uint_eq(t.n_open, 1);
+	tally_done(&t);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("ownrow");
@@ -332,6 +361,7 @@ int main(void)
 	tcase_add_loop_test(tc, way_back_finds_them_too, 0, 2);
 	tcase_add_loop_test(tc, record_means_states_not_files, 0, 2);
 	tcase_add_test(tc, watch_follows_the_files);
+	tcase_add_test(tc, counters_follow_the_files);
 	suite_add_tcase(suite, tc);
 	return test_main(suite);
 }

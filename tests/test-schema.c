@@ -69,12 +69,8 @@ static void assert_choices(enum schema_section section, const char *key, const c
 START_TEST(test_choices)
 {
 	static const char *const c0[] = {
-		[C0_OFF] = "off",
-		[C0_POLL] = "poll",
-		[C0_STATE] = "state",
-		[C0_AUTO] = "auto",
-		[C0_C1] = "c1",
-		NULL,
+		[C0_OFF] = "off",   [C0_POLL] = "poll", [C0_STATE] = "state",
+		[C0_AUTO] = "auto", [C0_C1] = "c1",	NULL,
 	};
 	static const char *const depth[] = {[C0_DEPTH_1] = "C0.1", [C0_DEPTH_2] = "C0.2", NULL};
 	static const char *const zero[] = {

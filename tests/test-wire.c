@@ -144,7 +144,10 @@ START_TEST(round_trip)
 					    .irq_window = 2,
 					    .sti_mwait = 4,
 					    .states_off = 8,
-					    .broadcast = BROADCAST_AVOID};
+					    .broadcast = BROADCAST_AVOID,
+					    .poll = C0_WAIT_1,
+					    .c1 = C0_WAIT_2,
+					    .row = C0_WAIT_2};
 	ck_assert_int_eq(cpuset_init(&cpus, CPU_MAX), 0);
 	wire_put_config(&o, &head, &none, &want, 77);
 	ck_assert(!o.failed);
