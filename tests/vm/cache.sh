@@ -46,7 +46,7 @@ mirror()
 	echo "$uri"
 }
 
-# The line of a sources.list for a suite, checked against Debian's own keys.
+# source_line SUITE [ARCHITECTURE]: the line of a sources.list, checked against Debian's own keys.
 source_line()
 {
 	local keyring archive
@@ -55,7 +55,7 @@ source_line()
 	done
 	[ -e "$keyring" ] || die "no Debian archive keys (package debian-archive-keyring)"
 	archive=$(mirror) || exit 1
-	echo "deb [arch=amd64 signed-by=$keyring] $archive $1 main"
+	echo "deb [arch=${2:-amd64} signed-by=$keyring] $archive $1 main"
 }
 
 # The machine's proxies and certificates, for another apt's configuration.
@@ -83,7 +83,8 @@ install_tools()
 
 # make_item NAME COMMAND ...: has COMMAND fill the folder $new, with $work for what is needed on the
 # way and $final as the name it will have. The folder is renamed when whole: what an interruption
-# leaves behind is never taken for an item, and the next run removes it.
+# leaves behind is never taken for an item, and the next run removes it. Each item has a lock of its
+# own: some take a minute, others half an hour.
 make_item()
 {
 	local name=$1
@@ -93,10 +94,10 @@ make_item()
 	if ! mkdir -p "$store" 2>/dev/null || [ ! -w "$store" ]; then
 		die "$name is missing, and the cache $store cannot be written (set CPUIDLED_CACHE)"
 	fi
-	exec 9>"$store/lock"
+	exec 9>"$store/.$name.lock"
 	flock 9
 	if [ ! -d "$final" ]; then
-		work=$store/.new
+		work=$store/.$name.new
 		new=$work/item
 		rm -rf "$work"
 		mkdir -p "$new"
