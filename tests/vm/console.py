@@ -23,12 +23,12 @@ import time
 DONE = "# guest done"
 STAMP = re.compile(r"\[ *\d+\.\d{6}\]")
 SPLAT = re.compile(
-    r"WARNING:|BUG:|\bBUG at\b|Oops|general protection|invalid opcode|Kernel panic|Call Trace:"
+    r"WARNING:|BUG:|\bBUG at\b|Oops|general protection|invalid opcode|Kernel panic|Call [Tt]race:"
     r"|cut here|self-detected stall|detected stalls|rcu.*stall|soft lockup|hard LOCKUP"
     r"|INFO: task .* blocked|possible (circular|recursive|irq)|inconsistent lock state"
     r"|suspicious RCU|RCU used illegally|scheduling while atomic|sleeping function called"
     r"|bad: scheduling from the idle|UBSAN:|KASAN:|KCSAN:|KFENCE:|ODEBUG:|DEBUG_LOCKS_WARN"
-    r"|refcount_t:|list_(add|del) corruption|unchecked MSR access|unable to handle"
+    r"|refcount_t:|list_(add|del) corruption|unchecked MSR access|[Uu]nable to handle|Internal error:"
     r"|cannot create duplicate|Attempted to kill init"
 )
 PANIC = re.compile(r"Kernel panic|Attempted to kill init|---\[ end Kernel panic")

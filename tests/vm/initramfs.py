@@ -7,26 +7,69 @@ initramfs.py OUT [--add SRC:DST | --program SRC:DST | --link TARGET:DST |
 
 --tar takes a tar archive over with its owners, without what --exclude named before it. --add takes
 a file, or a folder with all below it (DST / lays it over the root). --program also takes along the
-shared libraries that the program needs here. Made without cpio(1), because that reads owners and
+shared libraries that the program needs here, or in the root file system --sysroot names, which may be
+another machine's. Made without cpio(1), because that reads owners and
 device nodes from the disk, and so needs root for them. What is added belongs to root, and all is
 dated 0: the same input gives the same bytes, which the deterministic guests need.
 """
 import argparse
 import fnmatch
+import glob
 import os
+import re
 import stat
 import subprocess
 import sys
 import tarfile
 
 
+def here(source):
+    """What ldd finds: pairs of a library's file and the path it is looked for at."""
+    listing = subprocess.run(["ldd", source], stdout=subprocess.PIPE, check=True, text=True)
+    for line in listing.stdout.splitlines():
+        words = line.split()
+        path = words[2] if "=>" in words else words[0]
+        if path == "not":
+            sys.exit("initramfs.py: %s needs %s, which is not here" % (source, words[0]))
+        if path.startswith("/"):
+            yield path, path
+
+
+def there(source, sysroot):
+    """The same from the ELF headers, for a program that cannot run on this machine."""
+    todo, found = [source], {}
+    while todo:
+        listing = subprocess.run(
+            ["readelf", "-W", "-l", "-d", todo.pop()], stdout=subprocess.PIPE, check=True, text=True
+        ).stdout
+        names = re.findall(r"\(NEEDED\).*\[(.*)\]", listing)
+        names += re.findall(r"program interpreter: (.*)\]", listing)
+        for name in set(names) - set(found):
+            found[name] = path = look_up(sysroot, name)
+            if not path:
+                sys.exit("initramfs.py: %s needs %s, which %s lacks" % (source, name, sysroot))
+            todo.append(os.path.join(sysroot, path.strip("/")))
+    return ((os.path.join(sysroot, path.strip("/")), path) for path in found.values())
+
+
+def look_up(sysroot, name):
+    """Debian's multi-architecture folders; an interpreter is named with its path."""
+    folders = [""] if "/" in name else ["/lib/*-linux-gnu*/", "/usr/lib/*-linux-gnu*/"]
+    for folder in folders:
+        for path in sorted(glob.glob(sysroot + folder + name)):
+            return path[len(sysroot) :]
+    return None
+
+
 class Archive:
-    def __init__(self, out, merged_usr):
+    def __init__(self, out, merged_usr, sysroot):
         self.out = out
         self.merged_usr = merged_usr
+        self.sysroot = sysroot
         self.size = 0
         self.inode = 0
         self.folders = set()
+        self.libraries = set()
 
     def write(self, data):
         self.out.write(data)
@@ -107,15 +150,10 @@ class Archive:
 
     def program(self, source, name):
         self.file(os.path.realpath(source), name)
-        listing = subprocess.run(["ldd", source], stdout=subprocess.PIPE, check=True, text=True)
-        for line in listing.stdout.splitlines():
-            words = line.split()
-            path = words[2] if "=>" in words else words[0]
-            if not path.startswith("/"):
-                if path == "not":
-                    sys.exit("initramfs.py: %s needs %s, which is not here" % (source, words[0]))
-                continue
-            self.file(os.path.realpath(path), path)
+        for library, path in there(source, self.sysroot) if self.sysroot else here(source):
+            if path not in self.libraries:
+                self.libraries.add(path)
+                self.file(os.path.realpath(library), path)
 
 
 def pair(text):
@@ -134,9 +172,10 @@ def main():
             type=lambda text, option=option: (option, text),
         )
     parser.add_argument("--merged-usr", action="store_true", help="/bin, /lib … lie in /usr")
+    parser.add_argument("--sysroot", metavar="DIR", help="where programs find their libraries")
     args = parser.parse_args()
     with open(args.out, "wb") as out:
-        archive, excluded = Archive(out, args.merged_usr), set()
+        archive, excluded = Archive(out, args.merged_usr, args.sysroot), set()
         for kind, text in args.parts:
             if kind == "exclude":
                 excluded.add(text)

@@ -7,7 +7,8 @@
 # guests: qemu-none-6.1 qemu-acpi-6.1 qemu-acpi-noarat-6.1 qemu-systemd-6.1
 # guests: qemu-none-6.12 qemu-acpi-6.12 qemu-systemd-6.12
 # guests: bochs-spr-6.1 bochs-spr-6.12 bochs-spr2-6.1 bochs-skx-6.1 bochs-none-6.1 bochs-acpi-6.1
-# more: qemu-acpi-noarat-6.12
+# guests: qemu-arm-psci-6.1
+# more: qemu-acpi-noarat-6.12 qemu-arm-none-6.1 qemu-arm-none-6.12
 count=0
 check()
 {
@@ -45,7 +46,7 @@ case $CPUIDLED_GUEST in
 *-6.1) check kernel "$(uname -r | cut -d. -f1,2)" 6.1 ;;
 esac
 case $CPUIDLED_GUEST in
-qemu-none-* | bochs-none-*)
+qemu-none-* | bochs-none-* | qemu-arm-none-*)
 	check driver "$driver" none
 	;;
 qemu-acpi-* | qemu-systemd-*)
@@ -64,6 +65,11 @@ qemu-acpi-* | qemu-systemd-*)
 		check "CPUs woken by the broadcast timer" "$(broadcast)" 0
 		;;
 	esac
+	;;
+qemu-arm-psci-*)
+	check driver "$driver" psci_idle
+	check states "$(states)" "WFI standby retention"
+	check "states are used" "$(moved)" yes
 	;;
 bochs-acpi-*)
 	check driver "$driver" acpi_idle
@@ -86,6 +92,11 @@ bochs-skx-*)
 	;;
 esac
 case $CPUIDLED_GUEST in
+qemu-arm-*)
+	check machine "$(uname -m)" aarch64
+	check "WFE ends with the event stream" \
+		"$(grep -q '^Features.*evtstrm' /proc/cpuinfo && echo yes)" yes
+	;;
 bochs-skx-* | qemu-*) check waitpkg "$(flag waitpkg)" no ;;
 bochs-*)
 	check waitpkg "$(flag waitpkg)" yes
