@@ -11,6 +11,7 @@ struct fragment {
 	char name[POLICY_NAME_MAX + 1]; /* of group and profile */
 	const char *profile; /* value of Profile= */
 	const char *priority;
+	const char *base; /* Base= where none is given, NULL */
 	bool has_profile_keys, has_base;
 	struct buf keys; /* of [Daemon], or of the profile */
 	char *error;
@@ -148,8 +149,8 @@ static void print_group(struct buf *b, const struct fragment *f, const char *key
 	if (!f->has_profile_keys)
 		return;
 	buf_printf(b, "[Profile %s]\n", f->name);
-	if (f->profile)
-		buf_printf(b, "Base=%s\n", f->profile);
+	if (f->profile || (f->base && !f->has_base))
+		buf_printf(b, "Base=%s\n", f->profile ? f->profile : f->base);
 	buf_puts(b, keys);
 }
 
@@ -171,10 +172,24 @@ static int add_all(struct fragment *f, const char *const *assignments, int n)
 	return r;
 }
 
-int fragment_make(const char *cpus, const char *const *assignments, int n, char **ret, char *error,
-		  size_t error_size)
+bool fragment_wants_base(const char *cpus, const char *const *assignments, int n,
+			 char name[static POLICY_NAME_MAX + 1])
 {
-	struct fragment f = {.cpus = cpus, .error = error, .error_size = error_size};
+	char error[512];
+	struct fragment f = {.cpus = cpus, .error = error, .error_size = sizeof(error)};
+	bool wants = cpus && add_all(&f, assignments, n) == 0 && f.has_profile_keys && !f.profile &&
+		     !f.has_base;
+
+	free(buf_finish(&f.keys));
+	if (wants)
+		memcpy(name, f.name, POLICY_NAME_MAX + 1);
+	return wants;
+}
+
+int fragment_make(const char *cpus, const char *const *assignments, int n, const char *base,
+		  char **ret, char *error, size_t error_size)
+{
+	struct fragment f = {.cpus = cpus, .base = base, .error = error, .error_size = error_size};
 	_cleanup_free_ char *keys = NULL;
 	struct buf b = {0};
 	int r;

@@ -75,7 +75,7 @@ START_TEST(test_case)
 	char error[256], *text = NULL;
 	int r;
 
-	r = fragment_make(c->cpus, c->words, count(c), &text, error, sizeof(error));
+	r = fragment_make(c->cpus, c->words, count(c), NULL, &text, error, sizeof(error));
 	if (c->result) {
 		ck_assert_msg(r == 0, "%s: %s", c->words[0], error);
 		ck_assert_str_eq(text, c->result);
@@ -106,10 +106,12 @@ START_TEST(test_names)
 	ck_assert_int_eq(policy_new(&p), 0);
 	ck_assert_int_eq(policy_add_text(p, "p", "[Profile p]\n", 12, &diags), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(selectors); i++) {
-		ck_assert_int_eq(
-			fragment_make(selectors[i], &word, 1, &texts[i], error, sizeof(error)), 0);
-		ck_assert_int_eq(
-			fragment_make(selectors[i], &word, 1, &again, error, sizeof(error)), 0);
+		ck_assert_int_eq(fragment_make(selectors[i], &word, 1, NULL, &texts[i], error,
+					       sizeof(error)),
+				 0);
+		ck_assert_int_eq(fragment_make(selectors[i], &word, 1, NULL, &again, error,
+					       sizeof(error)),
+				 0);
 		ck_assert_str_eq(texts[i], again);
 		free(again);
 		ck_assert_int_eq(policy_add_text(p, "t", texts[i], strlen(texts[i]), &diags), 0);
@@ -124,11 +126,58 @@ START_TEST(test_names)
 }
 END_TEST
 
+/* What new keys are laid upon, where nobody says: asked for only then. */
+START_TEST(base_of_what_stands)
+{
+	static const struct {
+		const char *cpus, *words[2];
+		const char *name; /* of the profile that wants a base, NULL: none does */
+		const char *result; /* with base "app" */
+	} bases[] = {
+		{"0-3",
+		 {"C0=auto"},
+		 "runtime-0-3",
+		 "[Group runtime-0-3]\nCPUs=0-3\nPriority=1000\nProfile=runtime-0-3\n"
+		 "[Profile runtime-0-3]\nBase=app\nC0=auto\n"},
+		{"0",
+		 {"C0=auto", "Profile=x"},
+		 NULL,
+		 "[Group runtime-0]\nCPUs=0\nPriority=1000\nProfile=runtime-0\n"
+		 "[Profile runtime-0]\nBase=x\nC0=auto\n"},
+		{"0",
+		 {"C0=auto", "Base=x"},
+		 NULL,
+		 "[Group runtime-0]\nCPUs=0\nPriority=1000\nProfile=runtime-0\n"
+		 "[Profile runtime-0]\nC0=auto\nBase=x\n"},
+		{"0", {"Profile=x"}, NULL, "[Group runtime-0]\nCPUs=0\nPriority=1000\nProfile=x\n"},
+		{NULL, {"DefaultProfile=x"}, NULL, "[Daemon]\nDefaultProfile=x\n"},
+		{"0", {"Nothing=x"}, NULL, NULL},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bases); i++) {
+		char name[POLICY_NAME_MAX + 1] = "", error[256];
+		int n = bases[i].words[1] ? 2 : 1;
+		char *text = NULL;
+
+		ck_assert_int_eq(fragment_wants_base(bases[i].cpus, bases[i].words, n, name),
+				 bases[i].name != NULL);
+		ck_assert_str_eq(name, bases[i].name ? bases[i].name : "");
+		ck_assert_int_eq(fragment_make(bases[i].cpus, bases[i].words, n, "app", &text,
+					       error, sizeof(error)) == 0,
+				 bases[i].result != NULL);
+		if (bases[i].result)
+			ck_assert_str_eq(text, bases[i].result);
+		free(text);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("fragment");
 	TCase *c = tcase_create("fragment");
 
+	tcase_add_test(c, base_of_what_stands);
 	tcase_add_loop_test(c, test_case, 0, ARRAY_SIZE(cases));
 	tcase_add_test(c, test_names);
 	suite_add_tcase(s, c);

@@ -210,6 +210,14 @@ check "the daemon serves on" says 0 "[Group first]" ctl "${s[@]}" show
 policy <"$T/kept.conf"
 check "reload of the good file again" status 0 ctl "${s[@]}" reload
 
+# What CPUs have is what a new key is laid upon: the limit of app stays.
+check "set --cpus of a mode" status 0 ctl "${s[@]}" set --cpus 0 C1Interrupts=auto
+check "it builds on their profile" says 0 "Base=app" ctl "${s[@]}" status
+check "whose limit stands" qos 0 10
+check "a key more does not change the base" status 0 ctl "${s[@]}" set --cpus 0 LatencyLimit=9us
+check "nor builds on itself" qos 0 9
+check "CPUs of several profiles are told" says 0 "have several profiles (0 has runtime-0, 7 has" ctl "${s[@]}" set --cpus 0,7 C0=auto
+
 check "set --reset" status 0 ctl "${s[@]}" set --reset
 check "set --reset: the files" qos 3 0
 check "set --reset: the policy of the files stands" qos 0 10
