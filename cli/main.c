@@ -63,6 +63,12 @@ static const struct command commands[] = {
 	 "ID is the number that hold and list-holds print.\n"},
 	{"list-holds", "", 0, 0, OPTIONS_DAEMON, cmd_list_holds,
 	 "what is held now, by whom and why", ""},
+	{"simulate", "", 0, 0,
+	 OPTIONS_ALL | OPTION_ROOT | OPTION_POLICY | OPTION_TRACE | OPTION_CONVERT, cmd_simulate,
+	 "play recorded idle periods against a policy",
+	 "Tells for the kernel's governors without a policy, for them with it, and for an oracle that\n"
+	 "knows how long each period will be: how often the limit was met, energy by a simple model,\n"
+	 "wrong guesses. --convert prints what perf script says of power:cpu_idle as a trace.\n"},
 	{"monitor", "", 0, 0, OPTIONS_DAEMON, cmd_monitor,
 	 "print what the daemon decides, as it happens",
 	 "With --json: one object a line. Ends with 4 when the daemon goes away.\n"},
@@ -91,6 +97,8 @@ static const struct option_row option_rows[] = {
 	{"mode", 0, "KEY=VALUE", OPTION_MODE, "mode to hold: C1Interrupts=window; may be repeated"},
 	{"reason", 0, "TEXT", OPTION_REASON, "why, for explain and list-holds"},
 	{"ttl", 0, "TIME", OPTION_TTL, "end the hold after 30s, 5min, 2h"},
+	{"trace", 0, "FILE", OPTION_TRACE, "idle periods to play, - for standard input"},
+	{"convert", 0, "FILE", OPTION_CONVERT, "output of perf script to turn into such"},
 	{"reset", 0, NULL, OPTION_RESET, "drop all run-time settings"},
 	{"help", 'h', NULL, OPTION_HELP, "print this help"},
 	{"version", 0, NULL, OPTION_VERSION, "print the version"},
@@ -184,6 +192,10 @@ static void note_option(struct options *o, const struct option_row *row, const c
 		o->socket = value;
 	else if (row->bit == OPTION_POLICY)
 		o->policy = value;
+	else if (row->bit == OPTION_TRACE)
+		o->trace = value;
+	else if (row->bit == OPTION_CONVERT)
+		o->convert = value;
 	else if (row->bit == OPTION_CPUS)
 		o->cpus = value;
 	else if (row->bit == OPTION_LATENCY)

@@ -456,6 +456,41 @@ int out_holds(const struct client_holds *h)
 	return doc_end(&d);
 }
 
+static void put_result(struct doc *d, json_t *array, const struct simulation *s,
+		       enum simulate_who who)
+{
+	const struct simulate_result *r = &s->who[who];
+	json_t *item = add_object(d, array);
+
+	put(d, item, "who", string(simulate_name(who)));
+	put(d, item, "wakes", number(r->wakes));
+	put(d, item, "over_limit", number(r->over_limit));
+	put(d, item, "too_deep", number(r->too_deep));
+	put(d, item, "too_shallow", number(r->too_shallow));
+	put(d, item, "p99_ns", number(r->p99_ns));
+	put(d, item, "longest_ns", number(r->longest_ns));
+	put(d, item, "energy_us", json_real(r->energy_us));
+}
+
+int out_simulation(const struct simulation *s, const struct diag_list *diags)
+{
+	struct doc d;
+	json_t *results;
+
+	doc_begin(&d, "simulate");
+	put(&d, d.root, "cpus", number(s->n_cpus));
+	put(&d, d.root, "span_ns", number(s->span_ns));
+	put(&d, d.root, "idle_ns", number(s->idle_ns));
+	put(&d, d.root, "adapt_spells", number(s->spells));
+	put(&d, d.root, "guard_vetoes", number(s->vetoes));
+	put(&d, d.root, "plan_changes", number(s->changes));
+	results = put_array(&d, d.root, "results");
+	for (int who = 0; who < SIMULATE_N; who++)
+		put_result(&d, results, s, (enum simulate_who)who);
+	put_diags(&d, d.root, diags);
+	return doc_end(&d);
+}
+
 int out_event(uint64_t realtime_us, const char *what, const char *detail)
 {
 	struct doc d;

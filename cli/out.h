@@ -4,6 +4,7 @@
 
 #include "client.h"
 #include "diff.h"
+#include "simulate.h"
 
 /*
  * Answers as JSON on stdout: one object, one schema per verb (etc/schemas/VERB.json). Latencies are ns, or
@@ -20,6 +21,9 @@ int out_change(const char *verb, bool applied, const struct diag_list *diags);
 /* verb is "plan" or "explain"; changes may be NULL. */
 int out_view(const char *verb, const struct view *view, const struct diag_list *diags,
 	     const struct changes *changes);
+
+/* What a simulation came to. */
+int out_simulation(const struct simulation *s, const struct diag_list *diags);
 
 /* One judged text of check. */
 struct out_checked {

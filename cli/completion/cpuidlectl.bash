@@ -11,8 +11,9 @@ _cpuidlectl_options()
 	plan) echo "$daemon --policy --cpus --changes" ;;
 	check) echo "--json --quiet --help --version --root --policy --strict" ;;
 	set) echo "$daemon --cpus --reset" ;;
+	simulate) echo "--json --quiet --help --version --root --policy --trace --convert" ;;
 	hold) echo "$daemon --cpus --latency --profile --mode --reason --ttl" ;;
-	*) echo "$daemon --policy --cpus --strict --changes --reset --latency --profile --mode --reason --ttl" ;;
+	*) echo "$daemon --policy --cpus --strict --changes --reset --latency --profile --mode --reason --ttl --trace --convert" ;;
 	esac
 }
 
@@ -28,13 +29,13 @@ _cpuidlectl_keys()
 
 _cpuidlectl()
 {
-	local verbs="status show explain plan check set list-profiles reload verify hold release list-holds monitor"
+	local verbs="status show explain plan check set list-profiles reload verify hold release list-holds simulate monitor"
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
 	local verb="" i
 	COMPREPLY=()
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		-H | --host | --root | --socket | --policy | --cpus | --latency | --profile | --mode | --reason | --ttl) ((i++)) ;;
+		-H | --host | --root | --socket | --policy | --cpus | --latency | --profile | --mode | --reason | --ttl | --trace | --convert) ((i++)) ;;
 		-*) ;;
 		*)
 			verb=${COMP_WORDS[i]}
@@ -44,7 +45,7 @@ _cpuidlectl()
 	done
 	case $prev in
 	--root) mapfile -t COMPREPLY < <(compgen -d -- "$cur") && return ;;
-	--socket | --policy) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
+	--socket | --policy | --trace | --convert) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
 	-H | --host) mapfile -t COMPREPLY < <(compgen -A hostname -- "$cur") && return ;;
 	--cpus)
 		mapfile -t COMPREPLY < <(compgen -W "all isolated nohz_full housekeeping online" -- "$cur")

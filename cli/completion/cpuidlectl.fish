@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Completion of cpuidlectl(1) for fish. A test holds it against 'cpuidlectl --help'.
 
-set -l verbs status show explain plan check set list-profiles reload verify hold release list-holds monitor
+set -l verbs status show explain plan check set list-profiles reload verify hold release list-holds simulate monitor
 set -l daemon status show explain plan set list-profiles reload verify hold release list-holds monitor
-set -l files show explain plan check list-profiles
+set -l files show explain plan check list-profiles simulate
 complete -c cpuidlectl -f
 
 complete -c cpuidlectl -n "not __fish_seen_subcommand_from $verbs" -a status -d "state of the daemon"
@@ -18,6 +18,7 @@ complete -c cpuidlectl -n "not __fish_seen_subcommand_from $verbs" -a verify -d 
 complete -c cpuidlectl -n "not __fish_seen_subcommand_from $verbs" -a hold -d "hold a limit, profile or mode while a command runs"
 complete -c cpuidlectl -n "not __fish_seen_subcommand_from $verbs" -a release -d "end a hold"
 complete -c cpuidlectl -n "not __fish_seen_subcommand_from $verbs" -a list-holds -d "what is held now, by whom and why"
+complete -c cpuidlectl -n "not __fish_seen_subcommand_from $verbs" -a simulate -d "play recorded idle periods against a policy"
 complete -c cpuidlectl -n "not __fish_seen_subcommand_from $verbs" -a monitor -d "print what the daemon decides"
 
 complete -c cpuidlectl -l json -d "print JSON"
@@ -37,6 +38,8 @@ complete -c cpuidlectl -n "__fish_seen_subcommand_from hold" -l latency -x -d "l
 complete -c cpuidlectl -n "__fish_seen_subcommand_from hold" -l profile -x -d "profile to hold"
 complete -c cpuidlectl -n "__fish_seen_subcommand_from hold" -l mode -x -a "C0= C0Depth= ZeroLatency= C1Interrupts= HaltPoll= Broadcast= IoPort=" -d "mode to hold"
 complete -c cpuidlectl -n "__fish_seen_subcommand_from hold" -l reason -x -d "why"
+complete -c cpuidlectl -n "__fish_seen_subcommand_from simulate" -l trace -r -F -d "idle periods to play"
+complete -c cpuidlectl -n "__fish_seen_subcommand_from simulate" -l convert -r -F -d "output of perf script"
 complete -c cpuidlectl -n "__fish_seen_subcommand_from hold" -l ttl -x -d "end after this time"
 complete -c cpuidlectl -n "__fish_seen_subcommand_from hold" -a "(__fish_complete_command)"
 complete -c cpuidlectl -n "__fish_seen_subcommand_from explain" -a "all isolated nohz_full housekeeping"

@@ -52,6 +52,7 @@ bash_complete()
 }
 check "bash: verbs" same "$verbs" "$(bash_complete cpuidlectl "")"
 check "bash: a beginning" same "show
+simulate
 status" "$(bash_complete cpuidlectl s | grep -v '^set$')"
 check "bash: options" same "$options" "$(bash_complete cpuidlectl --)"
 for verb in $verbs; do

@@ -306,4 +306,44 @@ check "the examples of cpuidlectl(1) work" examples
 kill "$daemon_pid"
 wait "$daemon_pid"
 tap_result $? "the daemon ends well"
+# ---- simulate ----
+trace=$top/tests/data/idle/onebusy.trace
+sim=(simulate --root "$H")
+printf '[Daemon]\nDefaultProfile=p\n[Profile p]\nLatencyLimit=20us\n' >"$T/sim.conf"
+printf '# nothing\n' >"$T/empty.trace"
+printf '0 10 5 -\n# fine\n0 x 5 -\n' >"$T/bad.trace"
+printf '5000 10 5 -\n' >"$T/far.trace"
+cat >"$T/perf.txt" <<'END'
+         swapper     0 [001]  5012.345678: power:cpu_idle: state=3 cpu_id=1
+         swapper     0 [000]  5012.345700: power:cpu_idle: state=1 cpu_id=0
+         swapper     0 [000]  5012.345720: power:cpu_idle: state=4294967295 cpu_id=0
+         swapper     0 [001]  5012.346678: power:cpu_idle: state=4294967295 cpu_id=1
+END
+check "simulate: the limit is met" says 0 "policy    100.0000 %            0" ctl "${sim[@]}" --policy "$T/sim.conf" --trace "$trace"
+check "simulate --json" json simulate ctl "${sim[@]}" --policy "$T/sim.conf" --trace "$trace" --json
+check "simulate --json: without a policy it is not met" value \
+	'[r["over_limit"] > 1000 for r in d["results"]] == [True, True, False, False]'
+check "simulate --json: energy beside the oracle's" value \
+	'1 <= d["results"][2]["energy_us"] / d["results"][3]["energy_us"] <= 1.1'
+piped()
+{
+	ctl "${sim[@]}" --policy "$T/sim.conf" --trace - <"$trace"
+}
+check "simulate: a trace from standard input" says 0 "8 CPUs, 3921 idle periods" piped
+convert()
+{
+	ctl simulate --convert "$T/perf.txt" >"$T/perf.trace" && cat "$T/perf.trace"
+}
+check "simulate --convert" says 0 "1 0.000 1000.000 -" convert
+check "simulate --convert: what comes of it can be played" says 0 "2 CPUs, 2 idle periods" ctl "${sim[@]}" --trace "$T/perf.trace"
+check "simulate: a bad line" says 3 "bad.trace:3: error: '0 x 5 -' has no time in the second place; microseconds" \
+	ctl "${sim[@]}" --trace "$T/bad.trace"
+check "simulate: an empty trace" says 3 "has no idle period" ctl "${sim[@]}" --trace "$T/empty.trace"
+check "simulate: a CPU the host lacks" says 1 "CPU 5000 has no idle states on this host" ctl "${sim[@]}" --trace "$T/far.trace"
+check "simulate: no such file" says 1 "No such file" ctl "${sim[@]}" --trace "$T/none"
+check "simulate: a bad policy" says 3 "there is no such profile" ctl "${sim[@]}" --trace "$trace" --policy "$T/bad.conf"
+check "simulate --convert of something else" says 3 "perf record -a -e power:cpu_idle" ctl simulate --convert "$trace"
+check "simulate: neither --trace nor --convert" says 2 "either --trace or --convert" ctl "${sim[@]}"
+check "simulate --convert with --root" says 2 "does not go with --root" ctl "${sim[@]}" --convert "$T/perf.txt"
+
 finish
