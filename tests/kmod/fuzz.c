@@ -167,43 +167,139 @@ static uint8_t fuzz_cmd(const struct wire_msg *m)
 	return g->cmd;
 }
 
-/* May this acknowledged command have changed the configuration? */
-static bool fuzz_may_move(const struct wire_msg *m)
+/* May this command, acknowledged, have changed the configuration? */
+static bool fuzz_moves(uint8_t cmd)
 {
-	return fuzz_cmd(m) == CPUIDLE_POLICY_CMD_CONFIG_SET ||
-	       fuzz_cmd(m) == CPUIDLE_POLICY_CMD_LEASE_DROP;
+	return cmd == CPUIDLE_POLICY_CMD_CONFIG_SET || cmd == CPUIDLE_POLICY_CMD_LEASE_DROP;
 }
 
-static void fuzz_one(struct wire *w, struct wire *watch, struct fuzz_tally *t, uint32_t *gen)
-{
-	static struct wire_msg m;
-	uint32_t now;
-	int ret;
+/* ---- sending ---- */
 
-	fuzz_message(w, &m);
-	if (!fuzz_below(3))
-		fuzz_mutate(&m);
-	ret = wire_talk(w, &m, NULL, NULL);
-	if (ret >= 0)
+#define FUZZ_BATCH 16
+
+/* Messages that go out as one datagram, each to be answered by one acknowledgement. */
+struct fuzz_batch {
+	uint32_t n, len, seq; /* seq: of the first */
+	uint8_t cmd[FUZZ_BATCH];
+	unsigned char buf[131072];
+};
+
+static void fuzz_judge(struct fuzz_tally *t, int ret, bool words)
+{
+	if (ret >= 0) {
 		t->taken++;
-	else
-		t->refused++;
-	if (ret < 0 && ret > -256)
+		return;
+	}
+	t->refused++;
+	t->silent += !words;
+	if (ret > -256)
 		t->errors[-ret]++;
-	if (ret < 0 && !w->text[0])
-		t->silent++;
-	if (ret >= 0 && fuzz_cmd(&m) == CPUIDLE_POLICY_CMD_LEASE_TAKE)
-		wire_take(w, "fuzz", 600000, 600000); /* not to expire by itself */
-	if ((t->taken + t->refused) % 16 && (ret < 0 || !fuzz_may_move(&m)))
-		return; /* ask about one in sixteen refusals */
-	now = fuzz_generation(watch);
-	if (now != *gen && !(ret >= 0 && fuzz_may_move(&m)))
+}
+
+static void fuzz_watch(struct wire *watch, struct fuzz_tally *t, bool may_move, uint32_t *gen)
+{
+	uint32_t now = fuzz_generation(watch);
+
+	if (now != *gen && !may_move)
 		t->moved++;
 	*gen = now;
 }
 
+/* One answer of the kernel's; true if it may have changed the configuration. */
+static bool fuzz_answer(const struct fuzz_batch *b, const struct nlmsghdr *h,
+			struct fuzz_tally *t, uint32_t *answered, bool *leased)
+{
+	uint32_t i = h->nlmsg_seq - b->seq;
+	int ret;
+
+	if (h->nlmsg_type != NLMSG_ERROR || i >= b->n)
+		return false; /* what was asked for comes before its acknowledgement */
+	ret = ((const struct nlmsgerr *)NLMSG_DATA(h))->error;
+	fuzz_judge(t, ret, h->nlmsg_flags & NLM_F_ACK_TLVS);
+	++*answered;
+	*leased |= ret >= 0 && b->cmd[i] == CPUIDLE_POLICY_CMD_LEASE_TAKE;
+	return ret >= 0 && fuzz_moves(b->cmd[i]);
+}
+
+static void fuzz_flush(struct wire *w, struct wire *watch, struct fuzz_batch *b,
+		       struct fuzz_tally *t, uint32_t *gen)
+{
+	static unsigned char room[FUZZ_BATCH][8192];
+	struct mmsghdr got[FUZZ_BATCH];
+	struct iovec iov[FUZZ_BATCH];
+	bool moves = false, leased = false;
+	uint32_t answered = 0;
+	struct nlmsghdr *h;
+	int i, n, len;
+
+	if (!b->n)
+		return;
+	memset(got, 0, sizeof(got));
+	for (i = 0; i < FUZZ_BATCH; i++) {
+		iov[i] = (struct iovec){ room[i], sizeof(room[i]) };
+		got[i].msg_hdr = (struct msghdr){ .msg_iov = &iov[i], .msg_iovlen = 1 };
+	}
+	n = send(w->fd, b->buf, b->len, 0) < 0 ? -1 : 1;
+	while (n > 0 && answered < b->n) {
+		n = recvmmsg(w->fd, got, FUZZ_BATCH, MSG_WAITFORONE, NULL);
+		for (i = 0; i < n; i++) {
+			len = got[i].msg_len;
+			for (h = (struct nlmsghdr *)room[i]; NLMSG_OK(h, len);
+			     h = NLMSG_NEXT(h, len))
+				moves |= fuzz_answer(b, h, t, &answered, &leased);
+		}
+	}
+	t->errors[EAGAIN] += b->n - answered;
+	b->n = b->len = 0;
+	if (leased)
+		wire_take(w, "fuzz", 600000, 600000); /* not to expire by itself */
+	fuzz_watch(watch, t, moves, gen);
+}
+
+/* By itself: a dump, which has another end, and what is so cut that the next would be lost in it. */
+static void fuzz_alone(struct wire *w, struct wire *watch, struct wire_msg *m,
+		       struct fuzz_tally *t, uint32_t *gen)
+{
+	int ret = wire_talk(w, m, NULL, NULL);
+
+	fuzz_judge(t, ret, w->text[0]);
+	if (ret >= 0 && fuzz_cmd(m) == CPUIDLE_POLICY_CMD_LEASE_TAKE)
+		wire_take(w, "fuzz", 600000, 600000);
+	fuzz_watch(watch, t, ret >= 0 && fuzz_moves(fuzz_cmd(m)), gen);
+}
+
+static void fuzz_one(struct wire *w, struct wire *watch, struct fuzz_batch *b,
+		     struct fuzz_tally *t, uint32_t *gen)
+{
+	static struct wire_msg m;
+	uint32_t len;
+
+	fuzz_message(w, &m);
+	len = m.h.nlmsg_len;
+	if (!fuzz_below(3))
+		fuzz_mutate(&m);
+	if (m.h.nlmsg_len != len || m.h.nlmsg_flags & NLM_F_DUMP) {
+		w->seq--; /* the batch's numbers follow one another */
+		fuzz_flush(w, watch, b, t, gen);
+		w->seq++;
+		m.h.nlmsg_seq = w->seq;
+		fuzz_alone(w, watch, &m, t, gen);
+		return;
+	}
+	if (!b->n)
+		b->seq = m.h.nlmsg_seq;
+	m.h.nlmsg_flags |= NLM_F_ACK;
+	b->cmd[b->n++] = fuzz_cmd(&m);
+	memset(b->buf + b->len, 0, NLMSG_ALIGN(len));
+	memcpy(b->buf + b->len, m.buf, len);
+	b->len += NLMSG_ALIGN(len);
+	if (b->n == FUZZ_BATCH || b->len > sizeof(b->buf) / 2)
+		fuzz_flush(w, watch, b, t, gen);
+}
+
 int fuzz_run(uint32_t seed, uint64_t count)
 {
+	static struct fuzz_batch batch;
 	struct fuzz_tally t = { 0 };
 	struct wire w, watch;
 	uint32_t gen;
@@ -216,10 +312,13 @@ int fuzz_run(uint32_t seed, uint64_t count)
 	wire_take(&w, "fuzz", 600000, 0);
 	gen = fuzz_generation(&watch);
 	for (i = 0; i < count; i++) {
-		fuzz_one(&w, &watch, &t, &gen);
-		if (i % 100 == 99)
-			wire_take(&w, "fuzz", 600000, i % 200 == 99 ? 0 : 600000);
+		fuzz_one(&w, &watch, &batch, &t, &gen);
+		if (i % 160 == 159) {
+			fuzz_flush(&w, &watch, &batch, &t, &gen);
+			wire_take(&w, "fuzz", 600000, i % 320 == 159 ? 0 : 600000);
+		}
 	}
+	fuzz_flush(&w, &watch, &batch, &t, &gen);
 	tap_note("seed %u: %llu taken, %llu refused, %llu of them without words", seed,
 		 (unsigned long long)t.taken, (unsigned long long)t.refused,
 		 (unsigned long long)t.silent);

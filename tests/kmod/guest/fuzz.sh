@@ -6,8 +6,9 @@
 #
 # guests: qemu-acpi-6.1
 # more: qemu-none-6.12
+# debug: qemu-acpi-debug qemu-none-debug
 # needs: module kmodctl
 # seconds: 1800
 insmod /cpuidle_policy.ko
-/kmodctl fuzz "${FUZZ_SEED:-1}" "${FUZZ_COUNT:-100000}"
+/kmodctl fuzz "${FUZZ_SEED:-1}" "${FUZZ_COUNT:-1000000}"
 rmmod cpuidle_policy || echo "not ok - rmmod"
