@@ -64,12 +64,15 @@ machine_apt_options()
 	apt-config dump | { grep -E '^Acquire::(https?|Retries)' || true; }
 }
 
-# install_tools COMMAND=PACKAGE ...: installs those whose command is absent.
+# install_tools COMMAND=PACKAGE ...: installs those whose command, or header, is absent.
 install_tools()
 {
 	local pair missing=()
 	for pair in "$@"; do
-		command -v "${pair%%=*}" >/dev/null || missing+=("${pair#*=}")
+		case $pair in
+		*.h=*) [ -e "/usr/include/${pair%%=*}" ] || missing+=("${pair#*=}") ;;
+		*) command -v "${pair%%=*}" >/dev/null || missing+=("${pair#*=}") ;;
+		esac
 	done
 	[ ${#missing[@]} -gt 0 ] || return 0
 	[ "$(id -u)" = 0 ] || die "missing, and only root can install: ${missing[*]}"

@@ -6,6 +6,7 @@
 #
 # guests: bochs-spr-6.12 bochs-spr2-6.1 bochs-skx-6.1 bochs-acpi-6.1 bochs-none-6.1
 # more: bochs-spr-6.1 bochs-spr2-6.12 qemu-acpi-6.1
+# debug: bochs-spr-debug
 # needs: module kmodctl
 # seconds: 900
 limit=/sys/devices/system/cpu/umwait_control/max_time

@@ -7,6 +7,7 @@
 #
 # guests: qemu-acpi-6.12 qemu-none-6.1
 # more: qemu-acpi-6.1
+# debug: qemu-none-debug qemu-acpi-debug
 # needs: module kmodctl
 count=0
 cpu=/sys/devices/system/cpu

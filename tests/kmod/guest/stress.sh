@@ -6,8 +6,9 @@
 #
 # guests: qemu-acpi-6.1 qemu-acpi-6.12
 # more: qemu-none-6.1
+# debug: qemu-acpi-debug qemu-none-debug
 # needs: module kmodctl
-# seconds: 900
+# seconds: 1800
 cpu=/sys/devices/system/cpu
 echo 0 >$cpu/cpu1/online
 echo 1 >$cpu/cpu1/online
@@ -29,6 +30,6 @@ done) &
 	usleep 3000
 done) &
 governor=$(cat $cpu/cpuidle/current_governor)
-/kmodctl stress 1 500
+/kmodctl stress 1 "${STRESS_COUNT:-500}"
 echo $governor >$cpu/cpuidle/current_governor
 rmmod cpuidle_policy || echo "not ok - rmmod"

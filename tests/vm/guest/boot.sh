@@ -9,6 +9,7 @@
 # guests: bochs-spr-6.1 bochs-spr-6.12 bochs-spr2-6.1 bochs-skx-6.1 bochs-none-6.1 bochs-acpi-6.1
 # guests: qemu-arm-psci-6.1
 # more: qemu-acpi-noarat-6.12 qemu-arm-none-6.1 qemu-arm-none-6.12
+# debug: qemu-none-debug qemu-acpi-debug qemu-acpi-noarat-debug bochs-spr-debug
 count=0
 check()
 {
@@ -44,6 +45,12 @@ driver=$(cat $cpu/cpuidle/current_driver)
 case $CPUIDLED_GUEST in
 *-6.12) check kernel "$(uname -r | cut -d. -f1,2)" 6.12 ;;
 *-6.1) check kernel "$(uname -r | cut -d. -f1,2)" 6.1 ;;
+*-debug)
+	check kernel "$(uname -r | cut -d. -f1,2)" 6.1
+	check lockdep "$(sed -n 's/^ *debug_locks: *//p' /proc/lockdep_stats)" 1
+	check KASAN "$(dmesg | grep -c 'kasan: KernelAddressSanitizer initialized')" 1
+	check "leaks can be looked for" "$(ls /sys/kernel/debug/kmemleak)" /sys/kernel/debug/kmemleak
+	;;
 esac
 case $CPUIDLED_GUEST in
 qemu-none-* | bochs-none-* | qemu-arm-none-*)
