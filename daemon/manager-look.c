@@ -133,7 +133,7 @@ static void take_up(struct manager *m, const struct machine *now)
 
 	for (uint32_t i = 0; i < MIN_OF(now->n_cpus, m->machine->n_cpus); i++) {
 		const struct machine_cpu *is = &now->cpus[i], *known = &m->machine->cpus[i];
-		uint16_t bits = is->disabled ^ known->disabled;
+		uint16_t bits = is->table == MACHINE_NO_TABLE ? 0 : is->disabled ^ known->disabled;
 
 		if (is->has_qos && is->qos_ns != known->qos_ns)
 			bits |= 1U << MACHINE_BIT_QOS;

@@ -15,7 +15,7 @@
 
 /* The manager's inside, shared by manager.c (loop, state), manager-run.c (pipeline), manager-look.c
  * (others), manager-module.c (the kernel's module), manager-guard.c (the residency guard), manager-hold.c
- * (holds). */
+ * (holds), manager-hotplug.c (CPUs that come and go). */
 #define MANAGER_ERROR_MAX 512U
 
 struct sd_event_source;
@@ -77,6 +77,7 @@ struct manager {
 	struct plan *plan;
 	unsigned needs; /* what machine was read for */
 	char *settings; /* run-time policy text, NULL: none */
+	struct sd_event_source *hotplug, *hotplug_settle; /* the second one-shot, mostly off */
 	struct holds holds;
 	struct sd_event_source *hold_timer; /* one-shot; NULL until a hold has an end */
 	uint64_t hold_until_us; /* what it is set to, 0: off */
@@ -129,6 +130,10 @@ void manager_module_describe(struct manager *m, struct machine_module *ret);
 bool manager_guard_follow(struct manager *m);
 void manager_guard_free(struct manager *m);
 void manager_hold_free(struct manager *m); /* manager-hold.c */
+
+/* manager-hotplug.c: listens from now on; without that all goes on, and a reload finds them. */
+void manager_hotplug_start(struct manager *m);
+void manager_hotplug_free(struct manager *m);
 
 /* manager-look.c: reads every marked file once and answers what others wrote. */
 void manager_look(struct manager *m);

@@ -389,6 +389,7 @@ void manager_free(struct manager *m)
 	manager_module_free(m);
 	manager_guard_free(m);
 	manager_hold_free(m);
+	manager_hotplug_free(m);
 	sd_event_source_unref(m->watch_source);
 	sd_event_source_unref(m->settle);
 	sd_event_source_unref(m->retry);
@@ -504,6 +505,7 @@ int manager_start(struct manager *m)
 	} else {
 		m->watch.fd = -1;
 	}
+	manager_hotplug_start(m);
 	manager_module_start(m);
 	r = first_run(m);
 	/* A plan that does not stand yet is retried; without one there is nothing to serve. */

@@ -218,6 +218,10 @@ static void overlay_disable(const struct restore_item *item, struct machine_cpu 
 		cpu->disabled_prior |= bit;
 	else
 		cpu->disabled_prior &= (uint16_t)~bit;
+	/* An offline CPU has no such file, and what it held is there again when the CPU comes back. */
+	if (cpu->table == MACHINE_NO_TABLE)
+		cpu->disabled =
+			(uint16_t)(item->prior ? cpu->disabled & ~bit : cpu->disabled | bit);
 	if (cpu->cut & bit)
 		cpu->disabled = (uint16_t)((cpu->disabled & ~bit) | (cpu->disabled_prior & bit));
 }

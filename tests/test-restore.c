@@ -278,6 +278,30 @@ START_TEST(overlay_takes_back_only_what_is_ours)
 }
 END_TEST
 
+START_TEST(an_offline_cpu_keeps_what_is_ours)
+{
+	_cleanup_(restore_done) struct restore_record r = {0}, again = {0};
+	uint32_t n_foreign;
+
+	cpus[3].disabled = 1U << 2;
+	cpus[4].disabled_prior = 1U << 1;
+	ck_assert_int_eq(restore_current(&machine, &r), 0);
+	/* Read anew while both are offline: there is no file to see. */
+	for (size_t i = 0; i < ARRAY_SIZE(cpus); i++)
+		cpus[i].disabled = cpus[i].disabled_prior = 0;
+	cpus[3].online = cpus[4].online = false;
+	cpus[3].table = cpus[4].table = MACHINE_NO_TABLE;
+	restore_overlay(&r, &machine, &n_foreign);
+	ck_assert_uint_eq(cpus[3].disabled, 1U << 2);
+	ck_assert_uint_eq(cpus[3].disabled_prior, 0);
+	ck_assert_uint_eq(cpus[4].disabled, 0);
+	ck_assert_uint_eq(cpus[4].disabled_prior, 1U << 1);
+	/* So the next record has it still. */
+	ck_assert_int_eq(restore_current(&machine, &again), 0);
+	ck_assert_uint_eq(again.n, r.n);
+}
+END_TEST
+
 START_TEST(files_cut_short_are_ours)
 {
 	struct restore_record r;
@@ -360,6 +384,7 @@ int main(void)
 	tcase_add_test(tc, record_of_another_boot_is_void);
 	tcase_add_loop_test(tc, damage_is_reported_and_the_rest_used, 0, (int)ARRAY_SIZE(damaged));
 	tcase_add_test(tc, overlay_takes_back_only_what_is_ours);
+	tcase_add_test(tc, an_offline_cpu_keeps_what_is_ours);
 	tcase_add_test(tc, files_cut_short_are_ours);
 	tcase_add_test(tc, a_place_that_cannot_be_written_is_an_error);
 	tcase_add_test(tc, a_link_is_not_followed);
