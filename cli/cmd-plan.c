@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "holders.h"
 #include "offline.h"
 #include "out.h"
 #include "print.h"
@@ -31,6 +32,30 @@ static int show_text(const struct question *q, const struct view *view,
 	return EXIT_OK;
 }
 
+/* Puts the holders of the device into the layer that speaks of it. */
+static int name_holders(const struct options *o, struct view *view)
+{
+	_cleanup_(holders_done) struct holders h = {.n = 0};
+	_cleanup_free_ char *who = NULL;
+
+	if (!holders_wanted(o) || holders_find(&h) < 0 || !(h.n + h.n_hidden))
+		return EXIT_OK;
+	who = holders_text(&h);
+	for (uint32_t i = 0; who && i < view->n; i++)
+		for (uint32_t j = 0; j < view->rows[i].n_layers; j++) {
+			struct view_layer *layer = &view->rows[i].layers[j];
+			char *text = NULL;
+
+			if (!streq(layer->name, "cpu_dma_latency"))
+				continue;
+			if (asprintf(&text, "%s; open for writing in: %s", layer->text, who) < 0)
+				return fail_errno(-ENOMEM, "explain");
+			free(layer->text);
+			layer->text = text;
+		}
+	return who ? EXIT_OK : fail_errno(-ENOMEM, "explain");
+}
+
 static int from_daemon(const struct question *q)
 {
 	_cleanup_(client_closep) struct client *c = NULL;
@@ -42,9 +67,11 @@ static int from_daemon(const struct question *q)
 		r = client_plan(c, q->cpus, streq(q->verb, "explain"), &view);
 	if (r != EXIT_OK)
 		return r;
-	if (option_given(q->o, OPTION_JSON))
+	if (streq(q->verb, "explain"))
+		r = name_holders(q->o, &view);
+	if (r == EXIT_OK && option_given(q->o, OPTION_JSON))
 		r = out_view(q->verb, &view, NULL, NULL);
-	else
+	else if (r == EXIT_OK)
 		r = show_text(q, &view, NULL, NULL);
 	view_done(&view);
 	return r;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "holders.h"
 #include "out.h"
 #include "print.h"
 
 int cmd_status(const struct options *o, _unused_ char **args, _unused_ int n)
 {
 	_cleanup_(client_closep) struct client *c = NULL;
+	_cleanup_(holders_done) struct holders holders = {.n = 0};
 	struct client_status s = {0};
 	int r;
 
@@ -13,10 +15,12 @@ int cmd_status(const struct options *o, _unused_ char **args, _unused_ int n)
 		r = client_status(c, &s);
 	if (r != EXIT_OK)
 		return r;
+	if (holders_wanted(o))
+		(void)holders_find(&holders);
 	if (option_given(o, OPTION_JSON))
-		r = out_status(&s);
+		r = out_status(&s, &holders);
 	else
-		print_status(&s);
+		print_status(&s, &holders);
 	client_status_done(&s);
 	return r;
 }

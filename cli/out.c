@@ -165,7 +165,18 @@ static void put_sections(struct doc *d, json_t *object, const char *key, const c
 		d->failed = true;
 }
 
-int out_status(const struct client_status *s)
+static void put_holders(struct doc *d, json_t *array, const struct holders *holders)
+{
+	for (uint32_t i = 0; i < holders->n; i++) {
+		json_t *item = add_object(d, array);
+
+		put(d, item, "pid", number(holders->v[i].pid));
+		put(d, item, "name", string(holders->v[i].name));
+		put(d, item, "unit", string_or_null(holders->v[i].unit));
+	}
+}
+
+int out_status(const struct client_status *s, const struct holders *holders)
 {
 	struct doc d;
 
@@ -181,6 +192,7 @@ int out_status(const struct client_status *s)
 	put(&d, d.root, "cpus", number(s->cpus));
 	put(&d, d.root, "cpus_online", number(s->cpus_online));
 	put(&d, d.root, "holds", number(s->holds));
+	put_holders(&d, put_array(&d, d.root, "cpu_dma_latency_holders"), holders);
 	put(&d, d.root, "driver", string(s->driver));
 	put(&d, d.root, "governor", string(s->governor));
 	put(&d, d.root, "module", string_or_null(s->module));

@@ -4,13 +4,14 @@
 
 #include "client.h"
 #include "diff.h"
+#include "holders.h"
 #include "simulate.h"
 
 /*
  * Answers as JSON on stdout: one object, one schema per verb (etc/schemas/VERB.json). Latencies are ns, or
  * null for none. Each returns an exit code, EXIT_FAILED with a message when memory ran out.
  */
-int out_status(const struct client_status *s);
+int out_status(const struct client_status *s, const struct holders *holders);
 int out_policy(const char *text, const struct diag_list *diags);
 int out_profiles(const struct listing *l, const struct diag_list *diags);
 int out_findings(const struct client_findings *f, bool ok);

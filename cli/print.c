@@ -22,8 +22,10 @@ static void print_lines(const char *label, const char *text)
 	}
 }
 
-void print_status(const struct client_status *s)
+void print_status(const struct client_status *s, const struct holders *holders)
 {
+	_cleanup_free_ char *who = holders_text(holders);
+
 	printf("cpuidled %s: %s\n", s->version, s->state);
 	printf("%14s: %" PRIu32 ", %" PRIu32 " online; driver %s, governor %s\n", "CPUs", s->cpus,
 	       s->cpus_online, s->driver, *s->governor ? s->governor : "none");
@@ -39,6 +41,8 @@ void print_status(const struct client_status *s)
 		printf("%14s: %s\n", "Guard", s->guard);
 	print_words("Policy", &s->policy_files, "no file: built-in defaults");
 	printf("%14s: %" PRIu32 "\n", "Holds", s->holds);
+	if (who && *who)
+		printf("%14s: open for writing in %s\n", "DMA latency", who);
 	print_lines("Settings", *s->settings ? s->settings : "none");
 	printf("%14s: %" PRIu64 " seen; OnForeignWrite=%s\n", "Foreign writes", s->foreign_writes,
 	       s->on_foreign_write);

@@ -3,9 +3,10 @@
 #define CPUIDLED_PRINT_H
 
 #include "client.h"
+#include "holders.h"
 
 /* Answers as text for people on stdout; those that need no policy/render.h. */
-void print_status(const struct client_status *s);
+void print_status(const struct client_status *s, const struct holders *holders);
 void print_profiles(const struct listing *l);
 void print_holds(const struct client_holds *h);
 void print_findings(const struct client_findings *f, bool quiet);
