@@ -189,7 +189,6 @@ static void read_cpuidle(struct facts *f)
 int facts_read(int root_fd, int cpu_dir, struct diag_list *diags, struct machine *m)
 {
 	_cleanup_free_ struct facts *f = malloc(sizeof(*f));
-	int r;
 
 	if (!f)
 		return -ENOMEM;
@@ -202,8 +201,5 @@ int facts_read(int root_fd, int cpu_dir, struct diag_list *diags, struct machine
 	read_virt(f);
 	read_haltpoll(f);
 	read_global(f);
-	r = read_text(f, "proc/cmdline", &m->cmdline);
-	if (r < 0)
-		return r;
-	return read_text(f, "proc/sys/kernel/osrelease", &m->osrelease);
+	return read_text(f, "proc/cmdline", &m->cmdline);
 }

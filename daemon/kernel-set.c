@@ -11,6 +11,8 @@ bool kernel_same_table(const struct wire_caps *a, const struct wire_caps *b)
 	    a->can_own != b->can_own || a->can_window != b->can_window ||
 	    a->can_sti_mwait != b->can_sti_mwait || a->can_states_off != b->can_states_off ||
 	    a->can_broadcast != b->can_broadcast || a->can_qos != b->can_qos ||
+	    a->can_haltpoll != b->can_haltpoll || a->can_ioport != b->can_ioport ||
+	    a->dummy_wait != b->dummy_wait || a->host_poll != b->host_poll ||
 	    a->can_c0 != b->can_c0 || a->can_c0_row != b->can_c0_row || a->own_row != b->own_row ||
 	    memcmp(a->waitpkg, b->waitpkg, sizeof(a->waitpkg)) != 0)
 		return false;
@@ -18,7 +20,8 @@ bool kernel_same_table(const struct wire_caps *a, const struct wire_caps *b)
 		if (!streq(a->states[i].name, b->states[i].name) ||
 		    a->states[i].window != b->states[i].window ||
 		    a->states[i].sti_mwait != b->states[i].sti_mwait ||
-		    a->states[i].c1 != b->states[i].c1)
+		    a->states[i].c1 != b->states[i].c1 ||
+		    a->states[i].ioport != b->states[i].ioport)
 			return false;
 	return true;
 }

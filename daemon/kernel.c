@@ -343,12 +343,17 @@ void kernel_describe(const struct kernel *k, struct machine_module *ret)
 	ret->irq_window = c->can_window;
 	ret->sti_mwait = c->can_sti_mwait;
 	ret->broadcast = c->can_broadcast;
+	ret->haltpoll = c->can_haltpoll;
+	ret->host_poll = c->can_haltpoll && c->host_poll;
+	ret->ioport = c->can_ioport;
+	ret->dummy_wait = c->can_ioport && c->dummy_wait;
 	ret->own_driver = c->can_own && (!c->driver[0] || c->own_driver);
 	for (uint32_t i = 0; i < c->n_states; i++) {
 		ret->window_states |= (uint16_t)((c->can_window && c->states[i].window) << i);
 		ret->sti_mwait_states |=
 			(uint16_t)((c->can_sti_mwait && c->states[i].sti_mwait) << i);
 		ret->c1_states |= (uint16_t)(c->states[i].c1 << i);
+		ret->ioport_states |= (uint16_t)(c->states[i].ioport << i);
 	}
 	describe_c0(c, ret);
 }

@@ -142,12 +142,22 @@ static void add_wait(char *buf, size_t size, const char *what, uint8_t wait)
 		snprintf(buf + n, size - n, ", %s C0.%u", what, wait);
 }
 
+static void add_haltpoll(char *buf, size_t size, uint32_t us)
+{
+	size_t n = strlen(buf);
+	char text[LATENCY_TEXT_MAX];
+
+	if (us)
+		snprintf(buf + n, size - n, ", haltpoll %s",
+			 units_format_latency(us * NSEC_PER_USEC, text, sizeof(text)));
+}
+
 /* plan: as it is carried out by now. */
 static void tell_kept(const struct report *to, const struct policy *policy, const struct plan *plan,
 		      const struct plan_row *row, const struct cpuset *cpus)
 {
 	uint8_t own_row = plan->row ? MAX_OF(plan->own_row, 1) : 0;
-	char list[CPUS_TEXT_MAX], limit[LATENCY_TEXT_MAX], detail[256] = "", text[512];
+	char list[CPUS_TEXT_MAX], limit[LATENCY_TEXT_MAX], detail[320] = "", text[512];
 
 	cpuset_format(cpus, list, sizeof(list));
 	units_format_latency(row->module.limit_ns, limit, sizeof(limit));
@@ -160,6 +170,9 @@ static void tell_kept(const struct report *to, const struct policy *policy, cons
 	add_set(detail, sizeof(detail), own_row, "off:", row->module.states_off);
 	if (row->module.broadcast == BROADCAST_AVOID)
 		add_set(detail, sizeof(detail), 0, "no state whose timer stops", 1U << 31);
+	add_haltpoll(detail, sizeof(detail), row->module.haltpoll_us);
+	if (row->module.ioport_direct)
+		add_set(detail, sizeof(detail), 0, "SystemIO by the port alone", 1U << 31);
 	snprintf(text, sizeof(text), "CPU%s %s: %s (profile %s)", strpbrk(list, "-,") ? "s" : "",
 		 list, detail, policy->profiles[row->profile].name);
 	log_entry(&(struct log_entry){.id = LOG_ID_APPLIED,

@@ -180,6 +180,9 @@ static const char *mode_why(enum mode_reason reason)
 	case MODE_ROW_LIMIT:
 	case MODE_ROW_DISABLED:
 	case MODE_NO_C1:
+	case MODE_NO_DUMMY:
+	case MODE_UNMEASURED:
+	case MODE_BY_GOVERNOR:
 	case MODE_C02_FORBIDDEN:
 		return modes_reason_text(reason);
 	case MODE_AS_ASKED:

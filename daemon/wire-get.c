@@ -263,7 +263,8 @@ static const struct nla_policy rule_policy[RULE(MAX) + 1] = {
 	[RULE(IRQ_WINDOW)] = {.type = NLA_U32},	  [RULE(STI_MWAIT)] = {.type = NLA_U32},
 	[RULE(STATES_OFF)] = {.type = NLA_U32},	  [RULE(BROADCAST)] = {.type = NLA_U32},
 	[RULE(POLL_BACKEND)] = {.type = NLA_U32}, [RULE(C1_BACKEND)] = {.type = NLA_U32},
-	[RULE(C0_ROW)] = {.type = NLA_U32},
+	[RULE(C0_ROW)] = {.type = NLA_U32},	  [RULE(HALTPOLL_NS)] = {.type = NLA_U32},
+	[RULE(IOPORT)] = {.type = NLA_U32},
 };
 
 static const struct nla_policy qos_policy[CPUIDLE_POLICY_QOS_ATTR_MAX + 1] = {
@@ -295,6 +296,7 @@ static int get_state(struct nlattr *nest, struct wire_caps *caps)
 	s->window = flags & CPUIDLE_POLICY_SF_IRQ_WINDOW;
 	s->sti_mwait = flags & CPUIDLE_POLICY_SF_STI_MWAIT;
 	s->c1 = flags & CPUIDLE_POLICY_SF_C1;
+	s->ioport = flags & CPUIDLE_POLICY_SF_IOPORT;
 	caps->n_states = MAX_OF(caps->n_states, index + 1);
 	return 0;
 }
@@ -327,6 +329,10 @@ static void get_features(uint64_t features, struct wire_caps *c)
 	c->can_qos = features & CPUIDLE_POLICY_F_QOS;
 	c->can_c0 = features & CPUIDLE_POLICY_F_C0;
 	c->can_c0_row = features & CPUIDLE_POLICY_F_C0_ROW;
+	c->can_haltpoll = features & CPUIDLE_POLICY_F_HALTPOLL;
+	c->can_ioport = features & CPUIDLE_POLICY_F_IOPORT;
+	c->dummy_wait = features & CPUIDLE_POLICY_F_DUMMY_WAIT;
+	c->host_poll = features & CPUIDLE_POLICY_F_HOST_POLL;
 }
 
 int wire_get_caps(const struct wire_message *m, struct wire_caps *ret)
@@ -379,6 +385,8 @@ static int get_rule(struct nlattr *nest, struct plan_module *ret, struct cpuset 
 		.poll = wait_or_none(tb[RULE(POLL_BACKEND)]),
 		.c1 = wait_or_none(tb[RULE(C1_BACKEND)]),
 		.row = wait_or_none(tb[RULE(C0_ROW)]),
+		.haltpoll_us = u32_or(tb[RULE(HALTPOLL_NS)], 0) / 1000,
+		.ioport_direct = u32_or(tb[RULE(IOPORT)], 0) == CPUIDLE_POLICY_IOPORT_DIRECT,
 	};
 	mask_to_cpuset(tb[RULE(CPUMASK)], cpus);
 	return 0;

@@ -140,7 +140,12 @@ static bool put_rule(struct nl_msg *msg, const struct mask *mask, const struct p
 	       nla_put_u32(msg, RULE(COUNT), 0) >= 0 &&
 	       nla_put_u32(msg, RULE(POLL_BACKEND), row->poll) >= 0 &&
 	       nla_put_u32(msg, RULE(C1_BACKEND), row->c1) >= 0 &&
-	       nla_put_u32(msg, RULE(C0_ROW), row->row) >= 0 && nla_nest_end(msg, nest) >= 0;
+	       nla_put_u32(msg, RULE(C0_ROW), row->row) >= 0 &&
+	       nla_put_u32(msg, RULE(HALTPOLL_NS), row->haltpoll_us * 1000) >= 0 &&
+	       nla_put_u32(msg, RULE(IOPORT),
+			   row->ioport_direct ? CPUIDLE_POLICY_IOPORT_DIRECT
+					      : CPUIDLE_POLICY_IOPORT_NATIVE) >= 0 &&
+	       nla_nest_end(msg, nest) >= 0;
 }
 
 /* Every CPU that has a row in either. */

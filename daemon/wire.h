@@ -108,6 +108,7 @@ struct wire_state {
 	char name[WIRE_NAME_MAX];
 	bool window, sti_mwait; /* these are accepted for it */
 	bool c1; /* C1_BACKEND is about it */
+	bool ioport; /* IOPORT is about it */
 };
 
 struct wire_caps {
@@ -120,7 +121,8 @@ struct wire_caps {
 	uint32_t owner_pid;
 	bool attached, own_driver;
 	bool can_own, can_window, can_sti_mwait, can_states_off, can_broadcast, can_qos;
-	bool can_c0, can_c0_row;
+	bool can_c0, can_c0_row, can_haltpoll, can_ioport;
+	bool dummy_wait, host_poll; /* as measured with the first lease; see the contract */
 	char c0_reason[WIRE_TEXT_MAX], c0_row_reason[WIRE_TEXT_MAX]; /* why not; "" */
 	uint32_t waitpkg[CPU_MAX / 32]; /* bit N of the whole: CPU N has UMWAIT */
 	uint8_t own_row; /* number of the state the module has put in; 0: none */

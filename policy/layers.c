@@ -474,6 +474,21 @@ static void say_kept(struct pile *p)
 	say_set(p, "keeps ", m->states_off, " off");
 	if (m->broadcast == BROADCAST_AVOID)
 		say_part(p, "enters no state in which the timer stops");
+	if (m->haltpoll_us) {
+		say_part(p, "polls before it halts, up to ");
+		say_latency(p, m->haltpoll_us * NSEC_PER_USEC);
+		if (p->machine->module.host_poll)
+			buf_puts(&p->buf, ", and has told the host not to");
+	}
+	if (m->ioport_direct)
+		say_set(p, "enters ", p->machine->module.ioport_states,
+			" by the port alone, without reading the PM timer");
+}
+
+/* Nothing is wanted, and why is worth a word. */
+static bool is_told(enum mode_reason reason)
+{
+	return reason == MODE_NO_DUMMY || reason == MODE_UNMEASURED || reason == MODE_BY_GOVERNOR;
 }
 
 /* What was wanted and is not so, with the module's own words where it has some. */
@@ -483,9 +498,9 @@ static void say_lost(struct pile *p)
 		const struct plan_mode_cell *c = &p->from->modes[i];
 		const char *words = modes_module_words(p->machine, i, c->reason);
 
-		if (c->wanted == c->effective || c->reason == MODE_OFFLINE)
+		if ((c->wanted == c->effective && !is_told(c->reason)) || c->reason == MODE_OFFLINE)
 			continue;
-		say_part(p, "not ");
+		say_part(p, c->wanted != c->effective ? "not " : "");
 		buf_printf(&p->buf, "%s %s: %s%s%s", modes_key(i), plan_mode_value_name(c->wanted),
 			   modes_reason_text(c->reason), *words ? ": " : "", words);
 	}

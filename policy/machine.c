@@ -53,7 +53,6 @@ void machine_free(struct machine *m)
 	free(m->cpus);
 	free(m->tables);
 	free(m->cmdline);
-	free(m->osrelease);
 	free(m);
 }
 

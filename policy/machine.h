@@ -90,7 +90,10 @@ struct machine_module {
 	bool c0x; /* lets POLL and C1 wait in C0.1 or C0.2, on the CPUs of c0_cpus */
 	bool c0_row; /* and can put in a state of its own for that */
 	bool irq_window, sti_mwait, haltpoll, broadcast, ioport;
+	bool dummy_wait; /* with ioport: the kernel's own entry reads the PM timer, too; measured */
+	bool host_poll; /* with haltpoll: the host is told not to poll itself */
 	uint16_t window_states, sti_mwait_states; /* where these two are accepted */
+	uint16_t ioport_states; /* those entered by reading a port that ioport is about */
 	uint16_t c1_states; /* what C0=c1 would be about */
 	uint32_t c0_cpus[CPU_MAX / 32]; /* bit N of the whole: CPU N */
 	/* The module's own words why not, "" where it can. */
@@ -153,7 +156,6 @@ struct machine {
 	char vendor[MACHINE_NAME_MAX]; /* vendor_id of cpuinfo; "" where there is none (arm64) */
 	uint32_t family, model;
 	char *cmdline; /* kernel command line, owned, may be NULL */
-	char *osrelease; /* kernel release, owned, may be NULL */
 
 	bool has_global; /* /dev/cpu_dma_latency exists */
 	uint64_t global_ns; /* its effective value as read */

@@ -5,6 +5,8 @@
 #define C0X_LATENCY_NS 200U
 /* C1Interrupts=auto: whoever asks for this little wants interrupts served at once. */
 #define WINDOW_LIMIT_NS (20 * NSEC_PER_USEC)
+/* HaltPoll=auto: what the kernel's own haltpoll begins with (guest_halt_poll_ns, governors/haltpoll.c). */
+#define HALTPOLL_AUTO_NS (200 * NSEC_PER_USEC)
 
 struct host {
 	const struct machine *machine;
@@ -235,6 +237,12 @@ static struct plan_mode_cell decide_c1_interrupts(const struct host *h)
 	return by_module(h, able & halts(h->table, h->row), asked, wanted, MODE_NATIVE);
 }
 
+/* The kernel's own governor polls before it halts: never both. */
+static bool governor_polls(const struct host *h)
+{
+	return h->table && streq(h->machine->governor, "haltpoll");
+}
+
 static struct plan_mode_cell decide_haltpoll(const struct host *h)
 {
 	uint64_t ns = h->settings->haltpoll_ns;
@@ -246,8 +254,7 @@ static struct plan_mode_cell decide_haltpoll(const struct host *h)
 		return unwanted(asked, MODE_OFF, MODE_AS_ASKED);
 	if (asked == MODE_AUTO && h->machine->virt != VIRT_GUEST)
 		return unwanted(asked, MODE_OFF, MODE_NOT_GUEST);
-	/* The kernel's own governor polls before it halts. */
-	if (asked == MODE_AUTO && h->table && streq(h->machine->governor, "haltpoll"))
+	if (asked == MODE_AUTO && governor_polls(h))
 		return unwanted(asked, MODE_NATIVE, MODE_HARMLESS);
 	return by_module(h, h->machine->module.haltpoll, asked, MODE_HALTPOLL_ON, MODE_OFF);
 }
@@ -272,20 +279,14 @@ static struct plan_mode_cell decide_broadcast(const struct host *h)
 	return unwanted(MODE_AUTO, MODE_NATIVE, MODE_NOT_NEEDED);
 }
 
-/* The first number of a kernel release: 6 of "6.1.0-57-amd64"; UINT32_MAX when it is none. */
-static uint32_t kernel_major(const struct machine *m)
-{
-	const char *p = m->osrelease ? m->osrelease : "";
-	uint32_t major;
-
-	return units_scan_u32(&p, UINT16_MAX, &major) < 0 ? UINT32_MAX : major;
-}
-
-/* Kernels before 6.0 read a PM-timer port after each SystemIO entry on Zen, too, which costs much. */
-static bool has_dummy_read(const struct machine *m)
+/*
+ * On Zen the read of the PM timer after each SystemIO entry is of no use (Linux 6.0, e400ad8b7e6a). Which kernels
+ * still have it no version tells: it went to stable trees, too.
+ */
+static bool is_zen(const struct machine *m)
 {
 	return (streq(m->vendor, "AuthenticAMD") || streq(m->vendor, "HygonGenuine")) &&
-	       m->family >= 0x17 && kernel_major(m) < 6;
+	       m->family >= 0x17;
 }
 
 static struct plan_mode_cell decide_ioport(const struct host *h)
@@ -296,15 +297,21 @@ static struct plan_mode_cell decide_ioport(const struct host *h)
 		[IOPORT_AUTO] = MODE_AUTO,
 	};
 	enum mode_value asked = asked_values[h->settings->ioport];
+	const struct machine_module *module = &h->machine->module;
 	bool have = h->table && any_entry(h, STATE_ENTRY_IOPORT);
 
 	if (asked == MODE_NATIVE)
 		return unwanted(asked, MODE_NATIVE, MODE_AS_ASKED);
-	if (asked == MODE_AUTO && (!have || !has_dummy_read(h->machine)))
-		return unwanted(asked, MODE_NATIVE, MODE_NOT_NEEDED);
 	if (!have)
-		return unwanted(asked, MODE_NATIVE, MODE_NO_STATE);
-	return by_module(h, h->machine->module.ioport, asked, MODE_DIRECT, MODE_NATIVE);
+		return unwanted(asked, MODE_NATIVE,
+				asked == MODE_AUTO ? MODE_NOT_NEEDED : MODE_NO_STATE);
+	if (asked == MODE_AUTO && !is_zen(h->machine))
+		return unwanted(asked, MODE_NATIVE, MODE_NOT_NEEDED);
+	if (asked == MODE_AUTO && !module->loaded)
+		return unwanted(asked, MODE_NATIVE, MODE_UNMEASURED);
+	if (asked == MODE_AUTO && module->ioport && !module->dummy_wait)
+		return unwanted(asked, MODE_NATIVE, MODE_NO_DUMMY);
+	return by_module(h, module->ioport, asked, MODE_DIRECT, MODE_NATIVE);
 }
 
 static struct plan_mode_cell offline(struct plan_mode_cell c, enum mode_value otherwise)
@@ -329,7 +336,8 @@ void modes_decide(const struct machine *machine, const struct policy *policy,
 		[MODE_IOPORT] = MODE_NATIVE,
 	};
 
-	row->haltpoll_ns = settings->haltpoll_ns;
+	row->haltpoll_ns =
+		settings->haltpoll_ns == HALTPOLL_AUTO ? HALTPOLL_AUTO_NS : settings->haltpoll_ns;
 	row->modes[MODE_C0] = decide_c0(&h);
 	row->modes[MODE_C1_INTERRUPTS] = decide_c1_interrupts(&h);
 	row->modes[MODE_HALTPOLL] = decide_haltpoll(&h);
@@ -400,6 +408,7 @@ static bool wants_c0_driver(const struct plan_row *row)
 static bool wants_driver(const struct plan_row *row)
 {
 	return row->policy_limit_ns != LATENCY_NONE || wants_c0_driver(row) ||
+	       row->modes[MODE_HALTPOLL].wanted != MODE_OFF ||
 	       row->modes[MODE_C1_INTERRUPTS].requested == MODE_WINDOW;
 }
 
@@ -417,6 +426,9 @@ void modes_module(const struct machine *machine, struct plan_row *row, struct pl
 		row->module.sti_mwait = halting & machine->module.sti_mwait_states;
 	if (row->modes[MODE_BROADCAST].effective == MODE_AVOID)
 		row->module.broadcast = BROADCAST_AVOID;
+	if (row->modes[MODE_HALTPOLL].effective == MODE_HALTPOLL_ON)
+		row->module.haltpoll_us = (uint32_t)(row->haltpoll_ns / NSEC_PER_USEC);
+	row->module.ioport_direct = row->modes[MODE_IOPORT].effective == MODE_DIRECT;
 	keep_c0(row);
 	if (row->module.c1)
 		row->module.sti_mwait &= (uint16_t)~machine->module.c1_states;
@@ -446,78 +458,4 @@ void modes_umwait(const struct policy *policy, const struct machine *m, struct p
 		plan->umwait[i] =
 			m->umwait[i].present && !m->umwait[i].left ? want[i] : UMWAIT_KEEP;
 	}
-}
-
-const char *modes_key(enum plan_mode mode)
-{
-	switch (mode) {
-	case MODE_C0:
-		return "C0";
-	case MODE_C1_INTERRUPTS:
-		return "C1Interrupts";
-	case MODE_HALTPOLL:
-		return "HaltPoll";
-	case MODE_BROADCAST:
-		return "Broadcast";
-	case MODE_IOPORT:
-		return "IoPort";
-	case MODE_N:
-		break;
-	}
-	return "unknown";
-}
-
-const char *modes_reason_text(enum mode_reason reason)
-{
-	switch (reason) {
-	case MODE_AS_ASKED:
-		return "as asked";
-	case MODE_NOT_NEEDED:
-		return "of no use on this CPU";
-	case MODE_NO_MODULE:
-		return "needs cpuidle_policy.ko, which is not in use";
-	case MODE_MODULE_LACKS:
-		return "the loaded cpuidle_policy.ko cannot do it here";
-	case MODE_NO_WAITPKG:
-		return "the CPU has no UMWAIT (waitpkg)";
-	case MODE_GUEST:
-		return "in a guest only when named";
-	case MODE_NOT_GUEST:
-		return "auto is for guests, and this is none";
-	case MODE_LIMIT_TOO_SHORT:
-		return "the limit is shorter than waking from C0.x takes";
-	case MODE_NO_STATE:
-		return "there is no idle state for it";
-	case MODE_UNSAFE:
-		return "timers stop in deep states of this CPU (no ARAT) and would be lost";
-	case MODE_HARMLESS:
-		return "the kernel does it by itself here";
-	case MODE_OFFLINE:
-		return "the CPU is offline";
-	case MODE_NO_ROW:
-		return "no state of its own can be put in here, so POLL waits in this way";
-	case MODE_ROW_GOVERNOR:
-		return "governor haltpoll would take a state of its own for halting, so POLL waits "
-		       "in this way";
-	case MODE_ROW_LIMIT:
-		return "the limit leaves POLL alone, so POLL waits in this way";
-	case MODE_ROW_DISABLED:
-		return "DisableStates= means this state as well, so POLL waits in this way";
-	case MODE_NO_C1:
-		return "there is no C1 that could wait so, POLL alone does";
-	case MODE_C02_FORBIDDEN:
-		return "umwait_control/enable_c02 is 0, so the CPU takes C0.1; UmwaitC02=on would "
-		       "allow C0.2";
-	}
-	return "unknown";
-}
-
-const char *modes_module_words(const struct machine *machine, enum plan_mode mode,
-			       enum mode_reason reason)
-{
-	if (mode != MODE_C0)
-		return "";
-	if (reason == MODE_NO_ROW)
-		return machine->module.c0_row_reason;
-	return reason == MODE_MODULE_LACKS ? machine->module.c0_reason : "";
 }

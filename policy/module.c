@@ -21,7 +21,8 @@ static bool same_modes(const struct plan_module *a, const struct plan_module *b)
 {
 	return a->irq_window == b->irq_window && a->sti_mwait == b->sti_mwait &&
 	       a->states_off == b->states_off && a->broadcast == b->broadcast &&
-	       a->poll == b->poll && a->c1 == b->c1 && a->row == b->row;
+	       a->poll == b->poll && a->c1 == b->c1 && a->row == b->row &&
+	       a->haltpoll_us == b->haltpoll_us && a->ioport_direct == b->ioport_direct;
 }
 
 bool module_row_equal(const struct plan_module *a, const struct plan_module *b)

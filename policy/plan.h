@@ -89,6 +89,9 @@ enum mode_reason {
 	MODE_UNSAFE, /* Broadcast=off without ARAT: timers would be lost */
 	MODE_HARMLESS, /* Broadcast=off with ARAT: the kernel already does it */
 	MODE_OFFLINE,
+	MODE_NO_DUMMY, /* IoPort=auto: the module has measured that there is nothing to avoid */
+	MODE_UNMEASURED, /* IoPort=auto: without the module nobody knows */
+	MODE_BY_GOVERNOR, /* the kernel's governor haltpoll does it, by its own files */
 	MODE_NO_ROW, /* no own row on this driver; POLL's place is taken instead */
 	MODE_ROW_GOVERNOR, /* the governor takes state 1 for halting; the same */
 	MODE_ROW_LIMIT, /* the limit leaves state 0 alone; the same */
@@ -126,6 +129,8 @@ struct plan_module {
 	uint16_t irq_window, sti_mwait, states_off;
 	uint8_t broadcast; /* enum broadcast_mode */
 	uint8_t poll, c1, row; /* enum c0_wait: how POLL waits, and C1; the own state's use */
+	bool ioport_direct; /* SystemIO states by their port alone */
+	uint32_t haltpoll_us; /* poll before a halt, this long at most; 0: not at all */
 };
 
 enum c0_wait { C0_WAIT_NONE, C0_WAIT_1, C0_WAIT_2 };
@@ -156,7 +161,7 @@ struct plan_row {
 
 	struct plan_state states[MACHINE_STATES_MAX];
 	struct plan_mode_cell modes[MODE_N];
-	uint64_t haltpoll_ns; /* ceiling for MODE_HALTPOLL_ON; HALTPOLL_AUTO */
+	uint64_t haltpoll_ns; /* ceiling for MODE_HALTPOLL_ON */
 
 	/* What apply has to put there. */
 	bool sets_qos; /* our limit is needed in the CPU's file */

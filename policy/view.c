@@ -242,7 +242,7 @@ static char *mode_value_text(struct maker *k, const struct plan_row *row, enum m
 {
 	char ns[LATENCY_TEXT_MAX];
 
-	if (value == MODE_HALTPOLL_ON && row->haltpoll_ns != HALTPOLL_AUTO)
+	if (value == MODE_HALTPOLL_ON)
 		return text(k, "%s", units_format_latency(row->haltpoll_ns, ns, sizeof(ns)));
 	return text(k, "%s", plan_mode_value_name(value));
 }

@@ -133,7 +133,9 @@ static void put_states(const struct fake_module *f, struct reply *r)
 		if (own && i == 1)
 			put_state(r, 1, "C0.2", CPUIDLE_POLICY_SF_C0);
 		put_state(r, i + (own && i), name,
-			  i == 1 ? CPUIDLE_POLICY_SF_IRQ_WINDOW | CPUIDLE_POLICY_SF_C1 : 0);
+			  i == 1	       ? CPUIDLE_POLICY_SF_IRQ_WINDOW | CPUIDLE_POLICY_SF_C1
+			  : i == 2 && f->halts ? CPUIDLE_POLICY_SF_IOPORT
+					       : 0);
 	}
 }
 
@@ -146,6 +148,12 @@ static void put_caps(const struct fake_module *f, struct reply *r)
 	if (f->c0)
 		features |= CPUIDLE_POLICY_F_C0 | (f->row_reason ? 0 : CPUIDLE_POLICY_F_C0_ROW);
 
+	if (f->halts)
+		features |= CPUIDLE_POLICY_F_HALTPOLL | CPUIDLE_POLICY_F_HOST_POLL |
+			    CPUIDLE_POLICY_F_IOPORT;
+	/* Measured with the first lease. */
+	if (f->dummy_wait && f->leased)
+		features |= CPUIDLE_POLICY_F_DUMMY_WAIT;
 	put_u32(r, CPUIDLE_POLICY_A_VERSION, f->version);
 	(void)put(r, CPUIDLE_POLICY_A_FEATURES, &features, sizeof(features));
 	put_u32(r, CPUIDLE_POLICY_A_NR_CPUS, FAKE_CPUS);
@@ -180,6 +188,8 @@ static void put_row(const struct fake_module *f, struct reply *r, uint32_t cpu)
 	put_u32(r, CPUIDLE_POLICY_RULE_POLL_BACKEND, f->rows[cpu].poll);
 	put_u32(r, CPUIDLE_POLICY_RULE_C1_BACKEND, f->rows[cpu].c1);
 	put_u32(r, CPUIDLE_POLICY_RULE_C0_ROW, f->rows[cpu].row);
+	put_u32(r, CPUIDLE_POLICY_RULE_HALTPOLL_NS, f->rows[cpu].haltpoll_ns);
+	put_u32(r, CPUIDLE_POLICY_RULE_IOPORT, f->rows[cpu].ioport);
 	end_nest(r, nest);
 }
 
@@ -268,6 +278,9 @@ static void take_rule(struct fake_module *f, const struct attr *rule)
 			get_u32(rule->data, rule->n, CPUIDLE_POLICY_RULE_POLL_BACKEND, row->poll);
 		row->c1 = get_u32(rule->data, rule->n, CPUIDLE_POLICY_RULE_C1_BACKEND, row->c1);
 		row->row = get_u32(rule->data, rule->n, CPUIDLE_POLICY_RULE_C0_ROW, row->row);
+		row->haltpoll_ns = get_u32(rule->data, rule->n, CPUIDLE_POLICY_RULE_HALTPOLL_NS,
+					   row->haltpoll_ns);
+		row->ioport = get_u32(rule->data, rule->n, CPUIDLE_POLICY_RULE_IOPORT, row->ioport);
 	}
 }
 

@@ -13,7 +13,7 @@
 #define FAKE_CPUS 64U
 
 struct fake_row {
-	uint32_t window, sti_mwait, off, broadcast, poll, c1, row;
+	uint32_t window, sti_mwait, off, broadcast, poll, c1, row, haltpoll_ns, ioport;
 	uint64_t limit_ns; /* of id 1; UINT64_MAX: none */
 };
 
@@ -36,6 +36,7 @@ struct fake_module {
 	bool mute; /* says nothing at all */
 	bool c0; /* takes C0.x, on the first half of its CPUs */
 	const char *c0_reason, *row_reason;
+	bool halts, dummy_wait; /* takes HALTPOLL_NS and IOPORT; the kernel reads the PM timer */
 
 	/* And reads these. */
 	bool leased, own_driver, guest;

@@ -16,8 +16,8 @@ static void close_scene(void)
 
 struct host {
 	const char *states;
-	bool waitpkg, guest, module, no_arat, no_row, c02_off;
-	const char *vendor, *release, *governor;
+	bool waitpkg, guest, module, no_arat, no_row, c02_off, dummy, no_ioport;
+	const char *vendor, *governor;
 	uint32_t family;
 };
 
@@ -39,28 +39,18 @@ static const struct host guest_haltpoll = {.states = "POLL 0/0, haltpoll 1/1 def
 					   .module = true,
 					   .governor = "haltpoll"};
 static const struct host old_timer = {.states = SKX, .no_arat = true, .module = true};
-static const struct host zen_old = {.states = ZEN,
-				    .vendor = "AuthenticAMD",
-				    .family = 0x17,
-				    .release = "5.15.0-91-generic",
-				    .module = true};
-static const struct host zen_new = {.states = ZEN,
-				    .vendor = "AuthenticAMD",
-				    .family = 0x17,
-				    .release = "6.1.0-57-amd64",
-				    .module = true};
-static const struct host zen_odd = {
-	.states = ZEN, .vendor = "AuthenticAMD", .family = 0x17, .release = "x", .module = true};
-static const struct host amd_old = {.states = ZEN,
-				    .vendor = "AuthenticAMD",
-				    .family = 0x15,
-				    .release = "5.15.0",
-				    .module = true};
-static const struct host hygon = {.states = ZEN,
-				  .vendor = "HygonGenuine",
-				  .family = 0x18,
-				  .release = "4.19.0",
-				  .module = true};
+/* The dummy read after SystemIO entries: there or not as the module has measured it. */
+static const struct host zen_old = {
+	.states = ZEN, .vendor = "AuthenticAMD", .family = 0x17, .module = true, .dummy = true};
+static const struct host zen_new = {
+	.states = ZEN, .vendor = "AuthenticAMD", .family = 0x17, .module = true};
+static const struct host zen_bare = {.states = ZEN, .vendor = "AuthenticAMD", .family = 0x17};
+static const struct host zen_c3 = {
+	.states = ZEN, .vendor = "AuthenticAMD", .family = 0x17, .module = true, .no_ioport = true};
+static const struct host amd_old = {
+	.states = ZEN, .vendor = "AuthenticAMD", .family = 0x15, .module = true, .dummy = true};
+static const struct host hygon = {
+	.states = ZEN, .vendor = "HygonGenuine", .family = 0x18, .module = true, .dummy = true};
 
 static struct machine *make(const struct host *h)
 {
@@ -75,7 +65,6 @@ static struct machine *make(const struct host *h)
 		snprintf(m->vendor, sizeof(m->vendor), "%s", h->vendor);
 	if (h->governor)
 		snprintf(m->governor, sizeof(m->governor), "%s", h->governor);
-	m->osrelease = strdup(h->release ? h->release : "6.12.0");
 	m->module = (struct machine_module){
 		.loaded = h->module,
 		.c0x = h->module && h->waitpkg,
@@ -85,7 +74,9 @@ static struct machine *make(const struct host *h)
 		.sti_mwait = h->module,
 		.haltpoll = h->module,
 		.broadcast = h->module,
-		.ioport = h->module,
+		.ioport = h->module && !h->no_ioport,
+		.dummy_wait = h->dummy,
+		.ioport_states = h->module && !h->no_ioport ? 1U << 2 : 0,
 		.window_states = h->module ? 0x3fe : 0, /* all but the first */
 		.sti_mwait_states = h->module ? 1U << 1 : 0,
 	};
@@ -194,11 +185,14 @@ static const struct {
 	{&old_timer, "Broadcast=avoid", MODE_BROADCAST, MODE_AVOID, MODE_AVOID, MODE_AS_ASKED},
 	{&spr, "Broadcast=avoid", MODE_BROADCAST, MODE_NATIVE, MODE_NATIVE, MODE_NOT_NEEDED},
 	{&spr, "Broadcast=auto", MODE_BROADCAST, MODE_NATIVE, MODE_NATIVE, MODE_NOT_NEEDED},
-	/* The dummy read after SystemIO entries, which Zen got rid of in Linux 6.0. */
+	/* SystemIO entries: only Zen has no use for the dummy read, and only where it is there. */
 	{&zen_old, "IoPort=auto", MODE_IOPORT, MODE_DIRECT, MODE_DIRECT, MODE_AS_ASKED},
 	{&hygon, "IoPort=auto", MODE_IOPORT, MODE_DIRECT, MODE_DIRECT, MODE_AS_ASKED},
-	{&zen_new, "IoPort=auto", MODE_IOPORT, MODE_NATIVE, MODE_NATIVE, MODE_NOT_NEEDED},
-	{&zen_odd, "IoPort=auto", MODE_IOPORT, MODE_NATIVE, MODE_NATIVE, MODE_NOT_NEEDED},
+	{&zen_new, "IoPort=auto", MODE_IOPORT, MODE_NATIVE, MODE_NATIVE, MODE_NO_DUMMY},
+	{&zen_bare, "IoPort=auto", MODE_IOPORT, MODE_NATIVE, MODE_NATIVE, MODE_UNMEASURED},
+	{&zen_c3, "IoPort=auto", MODE_IOPORT, MODE_DIRECT, MODE_NATIVE, MODE_MODULE_LACKS},
+	{&zen_c3, "IoPort=direct", MODE_IOPORT, MODE_DIRECT, MODE_NATIVE, MODE_MODULE_LACKS},
+	{&zen_bare, "IoPort=direct", MODE_IOPORT, MODE_DIRECT, MODE_NATIVE, MODE_NO_MODULE},
 	{&amd_old, "IoPort=auto", MODE_IOPORT, MODE_NATIVE, MODE_NATIVE, MODE_NOT_NEEDED},
 	{&spr, "IoPort=auto", MODE_IOPORT, MODE_NATIVE, MODE_NATIVE, MODE_NOT_NEEDED},
 	{&zen_new, "IoPort=direct", MODE_IOPORT, MODE_DIRECT, MODE_DIRECT, MODE_AS_ASKED},
@@ -361,6 +355,38 @@ START_TEST(named_c0_brings_a_driver)
 }
 END_TEST
 
+/* What the module is asked for, and that it brings its driver where the kernel has none. */
+START_TEST(halts_by_the_module)
+{
+	struct machine *m = make(&guest_none);
+
+	m->module.own_driver = true;
+	scene_set(&s, m, "[Daemon]\nDefaultProfile=p\n[Profile p]\nHaltPoll=auto\n");
+	ck_assert(s.plan->own_driver);
+	ck_assert_uint_eq(scene_row(&s, 0)->module.haltpoll_us, 0); /* once it is there */
+	scene_done(&s);
+	m = make(&skx);
+	m->module.own_driver = true;
+	scene_set(&s, m, "[Daemon]\nDefaultProfile=p\n[Profile p]\nHaltPoll=auto\n");
+	ck_assert(!s.plan->own_driver);
+	ck_assert_uint_eq(scene_row(&s, 0)->module.haltpoll_us, 0);
+	scene_done(&s);
+	m = make(&skx);
+	m->virt = VIRT_GUEST;
+	scene_set(&s, m, "[Daemon]\nDefaultProfile=p\n[Profile p]\nHaltPoll=auto\n");
+	ck_assert_uint_eq(scene_row(&s, 0)->module.haltpoll_us, 200);
+	scene_done(&s);
+	scene_set(&s, make(&skx), "[Daemon]\nDefaultProfile=p\n[Profile p]\nHaltPoll=10500ns\n");
+	ck_assert_uint_eq(scene_row(&s, 0)->module.haltpoll_us, 10);
+	scene_done(&s);
+	scene_set(&s, make(&zen_old), "[Daemon]\nDefaultProfile=p\n[Profile p]\nIoPort=auto\n");
+	ck_assert(scene_row(&s, 0)->module.ioport_direct);
+	scene_done(&s);
+	scene_set(&s, make(&zen_new), "[Daemon]\nDefaultProfile=p\n[Profile p]\nIoPort=auto\n");
+	ck_assert(!scene_row(&s, 0)->module.ioport_direct);
+}
+END_TEST
+
 START_TEST(all_have_names)
 {
 	for (unsigned i = 0; i < MODE_N; i++) {
@@ -389,6 +415,7 @@ int main(void)
 	tcase_add_test(tc, guest_is_named_to_the_module);
 	tcase_add_test(tc, c1_is_either_umwait_or_mwait);
 	tcase_add_test(tc, named_c0_brings_a_driver);
+	tcase_add_test(tc, halts_by_the_module);
 	tcase_add_test(tc, all_have_names);
 	suite_add_tcase(suite, tc);
 	return test_main(suite);

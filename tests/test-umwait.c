@@ -4,7 +4,7 @@
 #include "fake-module.h"
 #include "kernel.h"
 
-/* C0.1 and C0.2 as the daemon asks for them: what goes to the module, and what it says of itself. */
+/* C0.x, haltpoll, entry by port as the daemon asks for them: what goes to the module, what it says of itself. */
 struct world {
 	struct fake_module fake;
 	struct kernel *kernel;
@@ -166,6 +166,46 @@ START_TEST(refusal_leaves_what_stood)
 }
 END_TEST
 
+START_TEST(halts_as_planned)
+{
+	struct machine_module m;
+	uint32_t differs, first;
+	struct world w;
+
+	take(&w, false, NULL);
+	kernel_describe(w.kernel, &m);
+	ck_assert(!m.haltpoll && !m.host_poll && !m.ioport && !m.dummy_wait && !m.ioport_states);
+	/* Measured while the lease is taken: asked for again after it. */
+	kernel_drop(w.kernel);
+	w.fake.leased = false;
+	w.fake.halts = w.fake.dummy_wait = true;
+	w.fake.n_states = 3;
+	ck_assert_int_eq(kernel_take(w.kernel), 0);
+	kernel_describe(w.kernel, &m);
+	ck_assert(m.haltpoll && m.host_poll && m.ioport && m.dummy_wait);
+	ck_assert_uint_eq(m.ioport_states, 1U << 2);
+	w.rows[0].module.haltpoll_us = 200;
+	w.rows[1].module.ioport_direct = true;
+	ck_assert_int_eq(set(&w), 1);
+	ck_assert_uint_eq(w.fake.rows[0].haltpoll_ns, 200000);
+	ck_assert_uint_eq(w.fake.rows[0].ioport, 0);
+	ck_assert_uint_eq(w.fake.rows[1].ioport, 1);
+	ck_assert_uint_eq(w.fake.rows[1].haltpoll_ns + w.fake.rows[2].haltpoll_ns, 0);
+	ck_assert_int_eq(set(&w), 0);
+	ck_assert_int_eq(kernel_verify(w.kernel, &differs, &first), 0);
+	ck_assert_uint_eq(differs, 0);
+	w.fake.rows[0].haltpoll_ns = 100000;
+	w.fake.rows[1].ioport = 0;
+	ck_assert_int_eq(kernel_verify(w.kernel, &differs, &first), 0);
+	ck_assert_uint_eq(differs, 2);
+	ck_assert_uint_eq(first, 0);
+	w.rows[0].module.haltpoll_us = 0;
+	ck_assert_int_eq(set(&w), 1);
+	ck_assert_uint_eq(w.fake.rows[0].haltpoll_ns, 0);
+	drop(&w);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("umwait");
@@ -176,6 +216,7 @@ int main(void)
 	tcase_add_test(tc, own_row_comes_and_goes);
 	tcase_add_test(tc, another_owners_row_is_news);
 	tcase_add_test(tc, refusal_leaves_what_stood);
+	tcase_add_test(tc, halts_as_planned);
 	suite_add_tcase(suite, tc);
 	return test_main(suite);
 }

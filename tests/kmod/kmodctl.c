@@ -114,7 +114,7 @@ static int cmd_config(struct wire *w)
 		printf("cpus");
 		for (k = rows[i].words - 1; k >= 0; k--)
 			printf(" %08x", rows[i].mask[k]);
-		printf(" window %#x sti %#x off %#x bcast %u count %u poll %u c1 %u row %u generation %u\n",
+		printf(" window %#x sti %#x off %#x bcast %u count %u poll %u c1 %u row %u haltpoll %u ioport %u generation %u\n",
 		       rows[i].value[CPUIDLE_POLICY_RULE_IRQ_WINDOW],
 		       rows[i].value[CPUIDLE_POLICY_RULE_STI_MWAIT],
 		       rows[i].value[CPUIDLE_POLICY_RULE_STATES_OFF],
@@ -122,7 +122,9 @@ static int cmd_config(struct wire *w)
 		       rows[i].value[CPUIDLE_POLICY_RULE_COUNT],
 		       rows[i].value[CPUIDLE_POLICY_RULE_POLL_BACKEND],
 		       rows[i].value[CPUIDLE_POLICY_RULE_C1_BACKEND],
-		       rows[i].value[CPUIDLE_POLICY_RULE_C0_ROW], rows[i].generation);
+		       rows[i].value[CPUIDLE_POLICY_RULE_C0_ROW],
+		       rows[i].value[CPUIDLE_POLICY_RULE_HALTPOLL_NS],
+		       rows[i].value[CPUIDLE_POLICY_RULE_IOPORT], rows[i].generation);
 	}
 	return n < 0;
 }
@@ -142,7 +144,10 @@ static int cmd_stats(struct wire *w)
 		       (unsigned long long)stats[i].broadcasts);
 		for (k = 0; k < stats[i].n_states; k++)
 			printf(" %llu", (unsigned long long)stats[i].entry[k]);
-		printf("\n");
+		printf(" hits %llu misses %llu polled %llu ioports %llu\n",
+		       (unsigned long long)stats[i].poll_hits,
+		       (unsigned long long)stats[i].poll_misses,
+		       (unsigned long long)stats[i].poll_ns, (unsigned long long)stats[i].ioports);
 	}
 	return n < 0;
 }
