@@ -24,7 +24,8 @@ struct view_mode {
 /* One layer that decides about these CPUs, in the order in which they narrow the choice. */
 struct view_layer {
 	char *name; /* "driver", "boot parameter", "group isolated", "default profile", "hold 12",
-		     * "cpu_dma_latency", "pm_qos_resume_latency_us", "governor", "hardware" */
+		     * "cpu_dma_latency", "pm_qos_resume_latency_us", "governor", "hardware",
+		     * "cpuidle_policy": what the module does here, and what it does not and why */
 	char *text;
 };
 

@@ -38,6 +38,7 @@ TAINT = {5: "bad page", 7: "oops", 9: "warning", 14: "soft lockup"}
 AFTER_PANIC = 3.0  # for the trace that follows
 AFTER_DONE = 20.0  # for init's word on the kernel's taint; a guest that is off by then is fine
 ESCAPE = b"\x1d"  # Ctrl-]
+INTERRUPT = b"\x03"  # Ctrl-C
 
 
 class Lines:
@@ -183,8 +184,8 @@ class Guest:
         self.process.wait()
 
 
-def relay(guest):
-    """The guest's console on this terminal, until the guest ends or Ctrl-] is pressed."""
+def relay(guest, keys):
+    """The guest's console on this terminal, until the guest ends or one of keys is pressed."""
     import termios
     import tty
 
@@ -205,7 +206,7 @@ def relay(guest):
                 break
             if 0 in ready:
                 data = os.read(0, 4096)
-                if ESCAPE in data:
+                if any(key in data for key in keys):
                     break
                 if data:
                     guest.write(data)
@@ -309,6 +310,7 @@ def main():
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--tail", type=int, default=60, help="lines shown of a failed guest")
     parser.add_argument("--interactive", action="store_true")
+    parser.add_argument("--quit-on-interrupt", action="store_true")
     parser.add_argument("--tap", metavar="LABEL")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("command", nargs="+")
@@ -324,7 +326,7 @@ def main():
             print("%s: %s" % (args.name, error), file=sys.stderr)
             return 2
     if args.interactive:
-        return relay(guest)
+        return relay(guest, [ESCAPE] + ([INTERRUPT] if args.quit_on_interrupt else []))
     try:
         with open(args.log, "wb", 0) as console:
             verdict = watch(guest, console, args.seconds, args.verbose)

@@ -8,7 +8,7 @@
 # guests: bochs-spr-6.1 bochs-spr-6.12 bochs-skx-6.1 bochs-acpi-6.1 bochs-spr2-6.1
 # more: bochs-none-6.1
 # append: maxcpus=1
-# needs: module kmodctl daemon
+# needs: module kmodctl daemon demo
 # seconds: 1800
 cpu=/sys/devices/system/cpu
 log=/run/daemon.log
@@ -257,5 +257,18 @@ esac
 has "stopped: the driver's table is put back" "$(/kmodctl caps)" "attached 0"
 rmmod cpuidle_policy
 is "the module can go" $? 0
+
+# What a newcomer is shown (./dev run --emulated).
+case $CPUIDLED_GUEST in
+bochs-spr-6.12)
+	rm -f /etc/cpuidled/cpuidled.conf.d/50-guest.conf
+	sh /demo >/run/demo
+	sed 's/^/# demo: /' /run/demo
+	is "the demonstration shows the time in C0.2" \
+		"$(awk '$2 == "C0.2" && $3 ~ /^[0-9]+$/ && $3 > 0 && $5 > 1000000 { print "yes" }' /run/demo)" yes
+	has "and why" "$(cat /run/demo)" "a state of its own is there, C0.2"
+	killall cpuidled
+	;;
+esac
 sed 's/^/# log: /' $log | tail -n 40
 echo "1..$count"
