@@ -191,17 +191,37 @@ int wakes_timers(unsigned int count, int argc, char **argv)
 	return tap_failed;
 }
 
+/* Rescheduling interrupts of CPU 1 so far. */
+static unsigned long wakes_ipis(void)
+{
+	unsigned long cpu0, cpu1 = 0;
+	char line[512];
+	FILE *f = fopen("/proc/interrupts", "r");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, " RES: %lu %lu", &cpu0, &cpu1) == 2)
+			break;
+	if (f)
+		fclose(f);
+	return cpu1;
+}
+
 int wakes_remote(unsigned int count, int argc, char **argv)
 {
 	struct wakes seen = { 0 };
+	unsigned long ipis;
 	uint64_t waits;
 	struct wire w;
 
 	if (!wakes_begin(&w, argc, argv))
 		return tap_failed;
 	waits = wakes_waits(&w, 1);
+	ipis = wakes_ipis();
 	tap_ok(wakes_exchange(&seen, count), "a thread sleeps on CPU 1");
+	ipis = wakes_ipis() - ipis;
 	wakes_end(&seen, "wake-ups by CPU 0", count, wakes_waits(&w, 1) - waits, argc);
+	tap_ok(!argc || ipis < count / 50, "%lu of them took an interrupt, the others the store alone",
+	       ipis);
 	wire_close(&w);
 	return tap_failed;
 }
