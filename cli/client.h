@@ -34,6 +34,7 @@ struct client_status {
 	char *version, *state, *last_error, *on_foreign_write, *driver, *governor, *settings;
 	char *adapt; /* the same of Adapt= */
 	char *guard; /* what the residency guard does and did, "" from an older daemon */
+	char *umwait; /* what cpu/umwait_control says, "" where it is not there */
 	char *module; /* what cpuidle_policy.ko is to it, or why nothing */
 	uint64_t generation, foreign_writes;
 	uint32_t cpus, cpus_online, holds;

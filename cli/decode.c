@@ -368,6 +368,7 @@ static const struct status_field status_fields[] = {
 	FIELD(PROTOCOL_STATUS_DRIVER, 's', driver),
 	FIELD(PROTOCOL_STATUS_GOVERNOR, 's', governor),
 	FIELD(PROTOCOL_STATUS_MODULE, 's', module),
+	FIELD(PROTOCOL_STATUS_UMWAIT, 's', umwait),
 	FIELD(PROTOCOL_STATUS_ADAPT, 's', adapt),
 	FIELD(PROTOCOL_STATUS_GUARD, 's', guard),
 	FIELD(PROTOCOL_STATUS_SETTINGS, 's', settings),

@@ -35,6 +35,8 @@ void print_status(const struct client_status *s, const struct holders *holders)
 	putchar('\n');
 	if (s->module && *s->module)
 		printf("%14s: %s\n", "Module", s->module);
+	if (s->umwait && *s->umwait)
+		printf("%14s: %s\n", "UMWAIT", s->umwait);
 	if (s->adapt && *s->adapt && !streq(s->adapt, "off"))
 		printf("%14s: %s\n", "Adapt", s->adapt);
 	if (s->guard && *s->guard && !streq(s->guard, "off"))

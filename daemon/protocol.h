@@ -78,6 +78,8 @@
 #define PROTOCOL_STATUS_DRIVER	 "Driver" /* s, cpuidle/current_driver */
 #define PROTOCOL_STATUS_GOVERNOR "Governor" /* s */
 #define PROTOCOL_STATUS_MODULE	 "Module" /* s, what cpuidle_policy.ko is to us, or why nothing */
+#define PROTOCOL_STATUS_UMWAIT \
+	"Umwait" /* s, what cpu/umwait_control says; "" where it is not there */
 #define PROTOCOL_STATUS_ADAPT	 "Adapt" /* s, what Adapt= does and did */
 #define PROTOCOL_STATUS_GUARD	 "Guard" /* s, what the residency guard does and did */
 #define PROTOCOL_STATUS_HOLDS	 "Holds" /* u, how many there are */

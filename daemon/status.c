@@ -103,6 +103,21 @@ static int append_module(sd_bus_message *m, const struct source *s)
 	return sd_bus_message_append(m, "s", manager_module(s->manager));
 }
 
+/* As it stands; explain tells whose doing that is. */
+static int append_umwait(sd_bus_message *m, const struct source *s)
+{
+	const struct machine *machine = manager_machine(s->manager);
+	const struct machine_knob *k = machine ? machine->umwait : NULL;
+	char text[96] = "", limit[48] = "without limit of time";
+
+	if (k && k[UMWAIT_MAX].now)
+		snprintf(limit, sizeof(limit), "at most %" PRIu64 " TSC cycles", k[UMWAIT_MAX].now);
+	if (k && k[UMWAIT_C02].present && k[UMWAIT_MAX].present)
+		snprintf(text, sizeof(text), "C0.2 %s, %s",
+			 k[UMWAIT_C02].now ? "allowed" : "forbidden", limit);
+	return sd_bus_message_append(m, "s", text);
+}
+
 static int append_adapt(sd_bus_message *m, const struct source *s)
 {
 	char text[256];
@@ -146,6 +161,7 @@ static const struct value values[] = {
 	{PROTOCOL_STATUS_DRIVER, "s", append_driver},
 	{PROTOCOL_STATUS_GOVERNOR, "s", append_governor},
 	{PROTOCOL_STATUS_MODULE, "s", append_module},
+	{PROTOCOL_STATUS_UMWAIT, "s", append_umwait},
 	{PROTOCOL_STATUS_ADAPT, "s", append_adapt},
 	{PROTOCOL_STATUS_GUARD, "s", append_guard},
 	{PROTOCOL_STATUS_HOLDS, "u", append_holds},
