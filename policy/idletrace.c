@@ -39,7 +39,7 @@ static int scan_time(const char **s, uint64_t unit_ns, unsigned decimals, uint64
 	if (*p < '0' || *p > '9')
 		return -EINVAL;
 	for (; *p >= '0' && *p <= '9'; p++) {
-		if (whole > UINT64_MAX / NSEC_PER_SEC / 100)
+		if (whole > UINT64_MAX / unit_ns / 100)
 			return -ERANGE;
 		whole = whole * 10 + (uint64_t)(*p - '0');
 	}
@@ -113,6 +113,9 @@ int idletrace_add(struct idletrace *t, const char *line, const char **why)
 	r = scan_period(line, &p, why);
 	if (r < 0)
 		return r;
+	*why = "is about more than 30 days; split the trace";
+	if (p.at_ns > IDLETRACE_MAX_NS || p.idle_ns > IDLETRACE_MAX_NS)
+		return -ERANGE;
 	*why = "begins before the period of the line before; periods stand in the order of their beginning";
 	if (t->n > 0 && p.at_ns < t->v[t->n - 1].at_ns)
 		return -ERANGE;

@@ -220,6 +220,9 @@ static const struct {
 	{"0 1 2 x", -EINVAL, "no time to the next timer"},
 	{"0 1 2 3 4", -EINVAL, "goes on"},
 	{"0 99999999999999999999 2", -EINVAL, "second place"},
+	{"0 2592000000000 2", 0, NULL},
+	{"0 2592000000001 2", -ERANGE, "30 days"},
+	{"0 0 2592000000001", -ERANGE, "30 days"},
 };
 
 START_TEST(lines_of_a_trace)

@@ -3,7 +3,7 @@
 #
 # The residency guard against a real vicious circle: this guest's C2 is a read of an I/O port that returns at once,
 # so an idle CPU enters it as fast as it can, and the kernel counts each entry as too early. The real daemon finds
-# that within two looks, and a CPU that sleeps in C1 instead is left to sleep. Without the module by the states'
+# that within two looks, Adapt= as well, and a CPU that sleeps in C1 instead is left to sleep. Without the module by the states'
 # files, with it by a veto in the kernel.
 #
 # guests: qemu-acpi-6.1
@@ -65,6 +65,11 @@ told_twice()
 	[ "$(grep -c 'residency guard: CPU.*C2 was left before' $log)" -ge "$1" ]
 }
 
+limited()
+{
+	[ "$(cat $cpu/cpu0/power/pm_qos_resume_latency_us)" = 5 ] && [ "$(cat $cpu/cpu1/power/pm_qos_resume_latency_us)" = 5 ]
+}
+
 told_all()
 {
 	cpuidlectl status >/run/status && grep -q '2 states off' /run/status
@@ -121,11 +126,23 @@ until_true told_twice 3
 until_true off
 has "tried again, and taken away for twice as long" "$(cat $log)" "off for 20s"
 grep 'residency guard' $log | sed 's/^/# log: /'
+printf '[Daemon]\nDefaultProfile=p\n[Profile p]\nAdapt=5us\n' >/etc/cpuidled/cpuidled.conf.d/50-guest.conf
+cpuidlectl reload
+until_true limited
+cpuidlectl explain 0 >/run/explain
+few=$(entries 2)
+is "Adapt=5us: a CPU that leaves C2 that often has the limit" "$(cat $cpu/cpu*/power/pm_qos_resume_latency_us | tr '\n' ' ')" "5 5 "
+is "and C2 is entered no more" "$few" 0
+has "explain tells why" "$(cat /run/explain)" "by Adapt= of profile p (5us)"
+grep 'Adapt:' $log | sed 's/^/# log: /'
+has "the log has the numbers" "$(cat $log)" "wake-ups a second from states above 5us"
 kill "$pid"
 until_true gone
+is "stopped: no limit is left" "$(cat $cpu/cpu*/power/pm_qos_resume_latency_us | tr '\n' ' ')" "0 0 "
 is "stopped: C2 is back" "$(cat $cpu/cpu*/cpuidle/state2/disable | tr '\n' ' ')" "0 0 "
 
 insmod /cpuidle_policy.ko
+policy auto
 start
 until_true told_all
 few=$(entries 2)
