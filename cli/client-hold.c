@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "client-private.h"
 
+#include <systemd/sd-login.h>
+
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -62,6 +64,8 @@ static int put_ask(sd_bus_message *m, const struct client_ask *ask)
 		r = put(m, PROTOCOL_ASK_TTL, "t", ask->ttl_us);
 	if (r >= 0 && ask->fd >= 0)
 		r = put(m, PROTOCOL_ASK_FD, "h", (uint64_t)ask->fd);
+	if (r >= 0 && ask->unit)
+		r = sd_bus_message_append(m, "{sv}", PROTOCOL_ASK_UNIT, "s", ask->unit);
 	if (r >= 0 && ask->detached)
 		r = put(m, PROTOCOL_ASK_DETACHED, "b", 1);
 	return r < 0 ? r : sd_bus_message_close_container(m);
@@ -80,10 +84,17 @@ static int fill_hold(sd_bus_message *m, const void *userdata)
 	return r;
 }
 
+/* Its own unit everybody may see; the daemon, in its cage, may not. */
 int client_hold(struct client *c, const struct client_ask *ask, uint32_t *ret_id)
 {
 	_cleanup_message_ sd_bus_message *reply = NULL;
-	int r = client_get(c, "Hold", fill_hold, ask, &reply);
+	_cleanup_free_ char *unit = NULL;
+	struct client_ask full = *ask;
+	int r;
+
+	if (!c->o->host && sd_pid_get_unit(0, &unit) >= 0)
+		full.unit = unit;
+	r = client_get(c, "Hold", fill_hold, &full, &reply);
 
 	if (r != EXIT_OK)
 		return r;

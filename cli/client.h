@@ -74,7 +74,7 @@ int client_reset(struct client *c, struct diag_list *diags);
 
 /* What to hold; strings may be NULL. */
 struct client_ask {
-	const char *cpus, *profile, *reason, *app;
+	const char *cpus, *profile, *reason, *app, *unit;
 	uint64_t limit_ns; /* LATENCY_NONE: no limit of its own */
 	uint64_t ttl_us; /* 0: no end by time */
 	const char *const *modes; /* KEY=VALUE, each with its '=' */

@@ -14,7 +14,7 @@
 
 /* What a caller asks for; strings are borrowed from its message. */
 struct request {
-	const char *cpus, *reason, *app, *profile;
+	const char *cpus, *reason, *app, *profile, *unit;
 	uint64_t limit_ns, ttl_us;
 	int fd; /* borrowed as well, -1: none */
 	bool detached;
@@ -61,6 +61,8 @@ static int read_value(sd_bus_message *m, const char *key, struct request *r, sd_
 		return sd_bus_message_read(m, "v", "t", &r->limit_ns);
 	if (streq(key, PROTOCOL_ASK_PROFILE))
 		return sd_bus_message_read(m, "v", "s", &r->profile);
+	if (streq(key, PROTOCOL_ASK_UNIT))
+		return sd_bus_message_read(m, "v", "s", &r->unit);
 	if (streq(key, PROTOCOL_ASK_TTL))
 		return sd_bus_message_read(m, "v", "t", &r->ttl_us);
 	if (streq(key, PROTOCOL_ASK_FD))
@@ -74,7 +76,8 @@ static int read_value(sd_bus_message *m, const char *key, struct request *r, sd_
 		return bad(error,
 			   "a hold has no '%.64s'; it has " PROTOCOL_ASK_LATENCY
 			   ", " PROTOCOL_ASK_PROFILE ", " PROTOCOL_ASK_MODES ", " PROTOCOL_ASK_TTL
-			   ", " PROTOCOL_ASK_FD " and " PROTOCOL_ASK_DETACHED,
+			   ", " PROTOCOL_ASK_FD ", " PROTOCOL_ASK_UNIT
+			   " and " PROTOCOL_ASK_DETACHED,
 			   key);
 	k = sd_bus_message_enter_container(m, 'v', "a{ss}");
 	if (k >= 0)
@@ -113,6 +116,8 @@ static int judge(const struct request *r, sd_bus_error *error)
 	if (strlen(r->reason) >= HOLD_REASON_MAX)
 		return bad(error, "the reason has more than %u bytes; say it shorter",
 			   HOLD_REASON_MAX - 1);
+	if (r->unit && strlen(r->unit) >= HOLD_UNIT_MAX)
+		return bad(error, "the unit has more than %u bytes", HOLD_UNIT_MAX - 1);
 	if (strlen(r->app) >= HOLD_APP_MAX)
 		return bad(error, "the application id has more than %u bytes", HOLD_APP_MAX - 1);
 	if (r->ttl_us != UINT64_MAX && (r->ttl_us == 0 || r->ttl_us > PROTOCOL_TTL_MAX_US))
@@ -238,8 +243,8 @@ static int select_all(const struct bus *b, const char *text, struct cpuset *ret,
 }
 
 /* Who asks is known. slot: the bus tells when that name goes, or NULL; taken over. */
-static int hold_for(struct bus *b, sd_bus_message *m, const struct owner_who *who,
-		    sd_bus_slot *slot, sd_bus_error *error)
+static int hold_for(struct bus *b, sd_bus_message *m, struct owner_who *who, sd_bus_slot *slot,
+		    sd_bus_error *error)
 {
 	_cleanup_(cpuset_done) struct cpuset cpus = {.size = 0};
 	struct hold_owner *owner = NULL;
@@ -257,6 +262,7 @@ static int hold_for(struct bus *b, sd_bus_message *m, const struct owner_who *wh
 		sd_bus_slot_unref(slot);
 		return r;
 	}
+	who->unit = req.unit;
 	if (req.fd >= 0 || req.detached || (owner = owners_find(b->owners, who))) {
 		sd_bus_slot_unref(slot);
 		slot = NULL;

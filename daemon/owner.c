@@ -146,8 +146,10 @@ static int make(struct owners *o, const struct owner_who *who, struct owner **re
 		return o->n < OWNERS_MAX ? -ENOMEM : -ENOSPC;
 	w->owners = o;
 	w->holder = (struct hold_owner){.uid = who->uid, .pid = (uint32_t)who->pid, .unit = ""};
-	if (who->pid > 0 && (sd_pid_get_unit(who->pid, &w->unit) >= 0 ||
-			     sd_pid_get_user_unit(who->pid, &w->unit) >= 0))
+	if (who->pid <= 0 || (sd_pid_get_unit(who->pid, &w->unit) < 0 &&
+			      sd_pid_get_user_unit(who->pid, &w->unit) < 0))
+		w->unit = who->unit ? strdup(who->unit) : NULL;
+	if (w->unit)
 		w->holder.unit = w->unit;
 	*ret = w;
 	return 0;

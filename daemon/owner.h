@@ -35,6 +35,7 @@ struct owner_who {
 	pid_t pid;
 	struct link *link;
 	const char *name; /* on the bus; NULL: the private connection itself */
+	const char *unit; /* as it says itself, for where /proc does not show it; may be NULL */
 };
 
 /* The owner of that connection or name, if there is one. */

@@ -69,6 +69,8 @@
 #define PROTOCOL_ASK_TTL     "Ttl" /* t, us: ends then at the latest */
 #define PROTOCOL_ASK_FD \
 	"Fd" /* h: a pidfd, the end of a pipe or socket; not tied to the caller then */
+#define PROTOCOL_ASK_UNIT \
+	"Unit" /* s: systemd unit of the caller, believed where the daemon cannot see it itself */
 #define PROTOCOL_ASK_DETACHED "Detached" /* b: tied to nobody; needs PROTOCOL_ASK_TTL */
 #define PROTOCOL_TTL_MAX_US   (UINT64_C(31) * 24 * 3600 * 1000000)
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <systemd/sd-bus.h>
+#include <systemd/sd-login.h>
 
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -228,6 +229,18 @@ static int put_modes(sd_bus_message *m, const char *const *modes)
 	return r;
 }
 
+/* Its own unit everybody may see; the daemon, in its cage, may not. */
+static int put_unit(sd_bus_message *m)
+{
+	char *unit = NULL;
+	int r = 0;
+
+	if (sd_pid_get_unit(0, &unit) >= 0)
+		r = sd_bus_message_append(m, "{sv}", PROTOCOL_ASK_UNIT, "s", unit);
+	free(unit);
+	return r;
+}
+
 static int put_ask(sd_bus_message *m, const struct cpuidled_ask *ask)
 {
 	int r = sd_bus_message_append(m, "s", ask->cpus ? ask->cpus : "");
@@ -243,10 +256,12 @@ static int put_ask(sd_bus_message *m, const struct cpuidled_ask *ask)
 	if (r >= 0 && ask->ttl_us)
 		r = sd_bus_message_append(m, "{sv}", PROTOCOL_ASK_TTL, "t", ask->ttl_us);
 	if (r >= 0)
+		r = put_unit(m);
+	if (r >= 0)
 		r = sd_bus_message_close_container(m);
 	if (r >= 0)
 		r = sd_bus_message_append(m, "ss", ask->reason ? ask->reason : "",
-					  ask->name ? ask->name : "");
+					  ask->name ? ask->name : program_invocation_short_name);
 	return r;
 }
 

@@ -31,7 +31,7 @@ struct cpuidled_ask {
 	const char *profile; /* of the policy; NULL: none */
 	const char *const *modes; /* "C1Interrupts=window" ..., NULL at the end; NULL: none */
 	const char *reason; /* for those who look; NULL: none. At most 127 bytes */
-	const char *name; /* of the program; NULL: that of its process. At most 63 bytes */
+	const char *name; /* of the program; NULL: as it was called. At most 63 bytes */
 	uint64_t ttl_us; /* ends then at the latest; 0: no such end */
 };
 

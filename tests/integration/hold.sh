@@ -268,7 +268,8 @@ deaf()
 	for ((i = 0; i < 400; i++)); do
 		"$holder" "$socket" 8 0 9000 </dev/null >/dev/null || return
 	done
-	cpus 0 0 0 7
+	# A file of a tree is empty for a moment while it is written.
+	wait_for cpus 0 0 0 7 && sleep 0.2 && cpus 0 0 0 7
 	local r=$?
 	exec {end}>&-
 	wait "$pid"

@@ -177,6 +177,16 @@ is "and the limit holds again" "$(qos 1)" 5
 works "stopped for good" systemctl stop $unit
 host_is_as_before "in the end"
 
+systemctl start $unit
+holder=$(systemd-run -q --wait --pipe --unit=holder cpuidlectl hold --latency 3us --cpus 1 --reason mine -- \
+	cpuidlectl list-holds)
+case $holder in
+*"CPUs 1: 3us; cpuidlectl (pid "*", uid 0, holder.service) since "*": mine") is "a hold of a service: its owner" ok ok ;;
+*) is "a hold of a service: its owner" "$holder" "1: CPUs 1: 3us; cpuidlectl (pid N, uid 0, holder.service) ..." ;;
+esac
+is "gone with it" "$(qos 1)" 5
+systemctl stop $unit
+
 works "systemd calls the sandbox tight (2.0 at most)" \
 	systemd-analyze security --no-pager --threshold=20 $unit
 journalctl --no-pager -o cat -u $unit | tail -n 20 | sed 's/^/# /'
