@@ -70,7 +70,7 @@ class Build:
         source = os.path.join(path, "enter.c")
         with open(source, encoding="utf-8") as file:
             text = file.read()
-        line = "\traw_cpu_inc(enter_cpu.inside);\n"
+        line = "\traw_cpu_inc(enter_cpu.entries[row]);\n"
         if text.count(line) != 1:
             raise RuntimeError("kmod/enter.c has changed: where do the slow module's instructions go?")
         with open(source, "w", encoding="utf-8") as file:

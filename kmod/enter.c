@@ -4,7 +4,8 @@
  * is not inlined from here. tests/kmod/check-noinstr holds it to that with objtool.
  *
  * There is one function per state so that the index is a constant: it needs no register saved over
- * the call, and what a CPU without any mode pays for the hook is eleven instructions.
+ * the call. What a CPU without any mode pays for the hook is twelve instructions, of which two
+ * count its way in and its way out.
  */
 #include <linux/cpu.h>
 #include <linux/minmax.h>
@@ -63,13 +64,8 @@ static __always_inline u32 enter_veto(struct cpuidle_device *dev, struct cpuidle
 }
 
 static __always_inline void enter_count(struct cpuidle_driver *drv, struct enter_cpu *cpu,
-					union table_row row, int index)
+					int index)
 {
-	WRITE_ONCE(cpu->entries[index], cpu->entries[index] + 1);
-	if (row.irq_window & BIT(index))
-		WRITE_ONCE(cpu->windows, cpu->windows + 1);
-	if (row.sti_mwait & BIT(index))
-		WRITE_ONCE(cpu->sti_mwaits, cpu->sti_mwaits + 1);
 	/* no such question where no CPU's timer ever stops */
 	if (static_branch_unlikely(&enter_key_broadcast) &&
 	    drv->states[index].flags & CPUIDLE_FLAG_TIMER_STOP)
@@ -273,42 +269,87 @@ static __always_inline int enter_haltpoll(struct cpuidle_device *dev, struct cpu
 	(CPUIDLE_FLAG_POLLING | CPUIDLE_FLAG_TIMER_STOP | CPUIDLE_FLAG_RCU_IDLE |                  \
 	 CPUIDLE_FLAG_COUPLED)
 
-static __cpuidle int enter_slow(struct cpuidle_device *dev, struct cpuidle_driver *drv, int index)
+/*
+ * The window is open after the wait, not before: whatever the driver does around its wait stays
+ * as it is, and no interrupt can queue a timer that the sleeping CPU would miss. What it saves is
+ * the housekeeping between the end of the wait and the handler.
+ */
+static __always_inline void enter_leave(int index)
+{
+	if (raw_cpu_read(enter_cpu.row.w) & BIT(index)) {
+		x86_irq_window();
+		raw_cpu_inc(enter_cpu.windows);
+	} else {
+		raw_cpu_inc(enter_cpu.exits);
+	}
+}
+
+static noinline __cpuidle int enter_other(struct cpuidle_device *dev, struct cpuidle_driver *drv,
+					  int index)
+{
+	struct enter_cpu *cpu = raw_cpu_ptr(&enter_cpu);
+	union table_row row = { .w = READ_ONCE(cpu->row.w) };
+	int ret;
+
+	if (row.poll && drv->states[index].flags & CPUIDLE_FLAG_POLLING)
+		ret = enter_poll(dev, drv, cpu, row, index);
+	else if (row.haltpoll_us && !(drv->states[index].flags & ENTER_PLAIN))
+		ret = enter_haltpoll(dev, drv, cpu, row, index);
+	else
+		ret = enter_halt(dev, drv, cpu, row, index);
+	if (row.sti_mwait & BIT(index))
+		raw_cpu_inc(enter_cpu.sti_mwaits);
+	else
+		enter_leave(index);
+	return ret;
+}
+
+/* What takes more than a look at the row. */
+static noinline __cpuidle int enter_look(struct cpuidle_device *dev, struct cpuidle_driver *drv,
+					 int index)
 {
 	struct enter_cpu *cpu = raw_cpu_ptr(&enter_cpu);
 	union table_row row = { .w = READ_ONCE(cpu->row.w) };
 
 	/* chosen before the veto was known here: let the governor choose again */
 	if ((READ_ONCE(cpu->poke) || cpu->own & ENTER_VETO) &&
-	    enter_veto(dev, drv, cpu, row) & BIT(index))
+	    enter_veto(dev, drv, cpu, row) & BIT(index)) {
+		raw_cpu_inc(enter_cpu.exits);
 		return -EBUSY;
+	}
 	if (row.count)
-		enter_count(drv, cpu, row, index);
-	if (row.poll && drv->states[index].flags & CPUIDLE_FLAG_POLLING)
-		return enter_poll(dev, drv, cpu, row, index);
-	if (row.haltpoll_us && !(drv->states[index].flags & ENTER_PLAIN))
-		return enter_haltpoll(dev, drv, cpu, row, index);
-	return enter_halt(dev, drv, cpu, row, index);
+		enter_count(drv, cpu, index);
+	return enter_other(dev, drv, index);
 }
 
 /*
- * The window is open after the wait, not before: whatever the driver does around its wait stays
- * as it is, and no interrupt can queue a timer that the sleeping CPU would miss. What it saves is
- * the housekeeping between the end of the wait and the handler.
+ * Cut so that no function saves registers for what another one does. The row is looked at without
+ * the masking that the compiler has for a bit field: this is row.sti_mwait.
  */
+static __cpuidle int enter_slow(struct cpuidle_device *dev, struct cpuidle_driver *drv, int index)
+{
+	u16 slow = raw_cpu_read(enter_cpu.slow);
+
+	if (slow == ENTER_MWAIT && raw_cpu_read(enter_cpu.row.w) >> TABLE_STATES & BIT(index)) {
+		enter_sti_mwait(index);
+		raw_cpu_inc(enter_cpu.sti_mwaits);
+		return index;
+	}
+	if (slow & ~(ENTER_MWAIT | ENTER_C0 | ENTER_HALT))
+		return enter_look(dev, drv, index);
+	return enter_other(dev, drv, index);
+}
+
 static __always_inline int enter_at(struct cpuidle_device *dev, struct cpuidle_driver *drv,
 				    int index, const int row)
 {
 	int ret;
 
-	raw_cpu_inc(enter_cpu.inside);
+	raw_cpu_inc(enter_cpu.entries[row]);
 	if (unlikely(raw_cpu_read(enter_cpu.slow)))
-		ret = enter_slow(dev, drv, index);
-	else
-		ret = enter_lower[row](dev, drv, index);
-	if (raw_cpu_read(enter_cpu.row.w) & BIT(row))
-		x86_irq_window();
-	raw_cpu_dec(enter_cpu.inside);
+		return enter_slow(dev, drv, index);
+	ret = enter_lower[row](dev, drv, index);
+	enter_leave(row);
 	return ret;
 }
 
@@ -333,6 +374,18 @@ ENTER_STATE(9)
 const enter_fn enter_table[TABLE_STATES] = { enter_0, enter_1, enter_2, enter_3, enter_4,
 					     enter_5, enter_6, enter_7, enter_8, enter_9 };
 
+/* Each way in has one way out. A CPU that passes by while its counters are read may look inside. */
+bool enter_inside(const struct enter_cpu *cpu)
+{
+	u64 out = READ_ONCE(cpu->windows) + READ_ONCE(cpu->sti_mwaits) + READ_ONCE(cpu->exits);
+	u64 in = 0;
+	int i;
+
+	for (i = 0; i < TABLE_STATES; i++)
+		in += READ_ONCE(cpu->entries[i]);
+	return in != out;
+}
+
 void enter_refresh(void *unused)
 {
 	struct enter_cpu *cpu = this_cpu_ptr(&enter_cpu);
@@ -341,7 +394,7 @@ void enter_refresh(void *unused)
 
 	if (cpu->vetoed || row.states_off || row.broadcast == CPUIDLE_POLICY_BROADCAST_AVOID)
 		own |= ENTER_VETO;
-	if (row.count)
+	if (row.count && static_key_enabled(&enter_key_broadcast))
 		own |= ENTER_COUNT;
 	if (row.sti_mwait)
 		own |= ENTER_MWAIT;

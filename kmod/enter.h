@@ -13,7 +13,7 @@
 
 /* enter_cpu.own: why the short way through ->enter is not enough */
 #define ENTER_VETO  BIT(0) /* veto bits must be looked at */
-#define ENTER_COUNT BIT(1)
+#define ENTER_COUNT BIT(1) /* entries into broadcast are counted */
 #define ENTER_MWAIT BIT(2)
 #define ENTER_C0    BIT(3)
 #define ENTER_HALT  BIT(4) /* haltpoll, I/O port */
@@ -33,11 +33,11 @@ struct enter_cpu {
 		};
 	};
 	bool parked;	/* going offline: no veto bit may stay behind */
-	u32 inside;	/* 1 while in our code */
 	u32 vetoed;	/* states that carry our bit */
 	struct cpuidle_device *dev; /* that vetoed belongs to */
-	u64 windows;
-	u64 sti_mwaits;
+	u64 windows;	/* ways out: through a window, */
+	u64 sti_mwaits; /* from our own STI;MWAIT, */
+	u64 exits;	/* all others */
 	u64 broadcasts;
 	u64 c0_waits;
 	u64 c0_rearms;
@@ -63,6 +63,9 @@ extern enter_fn enter_lower[TABLE_STATES];	 /* the driver's; written by hook alo
 
 /* The lower ->enter of our own state, where insert.c has put it. */
 int enter_c0(struct cpuidle_device *dev, struct cpuidle_driver *drv, int index);
+
+/* Is the CPU in our code? By its counters. */
+bool enter_inside(const struct enter_cpu *cpu);
 
 /* On the CPU itself, interrupts off: take notice of a new row. An IPI handler. */
 void enter_refresh(void *unused);

@@ -262,7 +262,7 @@ void hook_detach(void)
 	stop_machine(hook_swap_out, NULL, NULL);
 	for_each_possible_cpu(cpu) {
 		per_cpu(enter_cpu, cpu).dev = NULL;
-		WARN_ON_ONCE(READ_ONCE(per_cpu(enter_cpu, cpu).inside));
+		WARN_ON_ONCE(enter_inside(&per_cpu(enter_cpu, cpu)));
 		WARN_ON_ONCE(READ_ONCE(per_cpu(enter_cpu, cpu).vetoed));
 	}
 	pr_info("detached from %s\n", hook_drv->name);

@@ -117,6 +117,7 @@ static void insert_cpu(const struct insert_edit *edit, unsigned int cpu, int at,
 		e->entries[at] = 0;
 		e->vetoed = table_set_live(e->vetoed, at);
 	} else {
+		e->exits -= e->entries[at]; /* they still pair: enter_inside() */
 		memmove(&e->entries[at], &e->entries[at + 1],
 			(TABLE_STATES - at - 1) * sizeof(*e->entries));
 		e->entries[TABLE_STATES - 1] = 0;

@@ -6,12 +6,15 @@
 #include "insert.h"
 #include "measure.h"
 
-void measure_broadcasts(bool on)
+bool measure_broadcasts(bool on)
 {
+	if (static_key_enabled(&enter_key_broadcast) == on)
+		return false;
 	if (on)
 		static_branch_enable(&enter_key_broadcast);
 	else
 		static_branch_disable(&enter_key_broadcast);
+	return true;
 }
 
 static int measure_put_u64(struct sk_buff *skb, int attr, u64 value)
@@ -34,7 +37,7 @@ int measure_put(struct sk_buff *skb, unsigned int cpu, unsigned int states)
 
 	if (!nest || nla_put_u32(skb, CPUIDLE_POLICY_CPU_ID, cpu) ||
 	    nla_put_u32(skb, CPUIDLE_POLICY_CPU_VETOED, vetoed) ||
-	    nla_put_u32(skb, CPUIDLE_POLICY_CPU_INSIDE, READ_ONCE(e->inside)) ||
+	    nla_put_u32(skb, CPUIDLE_POLICY_CPU_INSIDE, enter_inside(e)) ||
 	    measure_put_u64(skb, CPUIDLE_POLICY_CPU_WINDOWS, READ_ONCE(e->windows)) ||
 	    measure_put_u64(skb, CPUIDLE_POLICY_CPU_STI_MWAITS, READ_ONCE(e->sti_mwaits)) ||
 	    measure_put_u64(skb, CPUIDLE_POLICY_CPU_BROADCASTS, READ_ONCE(e->broadcasts)))

@@ -7,8 +7,11 @@
 
 struct sk_buff;
 
-/* Under modes_mutex: look for entries into broadcast at all? */
-void measure_broadcasts(bool on);
+/*
+ * Under modes_mutex: look for entries into broadcast at all? True when that is another answer than
+ * before: then every CPU has to take notice.
+ */
+bool measure_broadcasts(bool on);
 
 /* Put one CPU's counters for @states states; 0 or -EMSGSIZE. */
 int measure_put(struct sk_buff *skb, unsigned int cpu, unsigned int states);

@@ -227,7 +227,8 @@ static void modes_keys(void)
 	struct table_caps caps;
 
 	hook_caps(hook_driver(), &caps);
-	measure_broadcasts(caps.timer_stop && table_rows_any(modes_now, nr_cpu_ids).count);
+	if (measure_broadcasts(caps.timer_stop && table_rows_any(modes_now, nr_cpu_ids).count))
+		on_each_cpu(enter_refresh, NULL, true);
 }
 
 static int modes_refuse(struct table_refusal *refusal, int err, const char *text)

@@ -154,12 +154,13 @@
  *	ID u32, VETOED u32 (states really off now by us), INSIDE u32 (1: in our code now),
  *	WINDOWS u64, STI_MWAITS u64, BROADCASTS u64, ENTRY u64* (one per STATE, in order),
  *	C0_WAITS u64, C0_REARMS u64, POLL_HITS u64, POLL_MISSES u64, POLL_NS u64, IOPORTS u64.
- *	Counters run on CPUs with COUNT and keep their value for the life of the module.
- *	BROADCASTS counts entries into states in which the CPU's timer stops; C0_WAITS those
- *	that waited by UMWAIT, and C0_REARMS how often that was only ended by UMWAIT_CONTROL and
- *	begun again. POLL_HITS: polled before a halt and needed none, POLL_MISSES: in vain;
- *	both, and POLL_NS, the time polled now, run on CPUs with HALTPOLL_NS. IOPORTS: entries
- *	with IOPORT_DIRECT.
+ *	Counters keep their value for the life of the module. ENTRY, WINDOWS and STI_MWAITS run on
+ *	every CPU while our ->enter stands in the table, which COUNT sees to; BROADCASTS, C0_WAITS
+ *	and C0_REARMS on CPUs with COUNT. BROADCASTS counts entries into states in which the CPU's
+ *	timer stops; C0_WAITS those that waited by UMWAIT, and C0_REARMS how often that was only
+ *	ended by UMWAIT_CONTROL and begun again. POLL_HITS: polled before a halt and needed none,
+ *	POLL_MISSES: in vain; both, and POLL_NS, the time polled now, run on CPUs with
+ *	HALTPOLL_NS. IOPORTS: entries with IOPORT_DIRECT.
  *
  * MEASURE_SET, HIST_GET: places held; -EOPNOTSUPP "not in this version".
  *

@@ -225,9 +225,9 @@ static void test_broadcast_key(bool stops)
 	bool read;
 
 	set("cpus=0-%u count=0", cpus - 1);
-	read = snapshot_code("enter_slow", off, sizeof(off));
+	read = snapshot_code("enter_look", off, sizeof(off));
 	clear();
-	if (!read || !snapshot_code("enter_slow", on, sizeof(on))) {
+	if (!read || !snapshot_code("enter_look", on, sizeof(on))) {
 		tap_note("the kernel's code cannot be read");
 		return;
 	}
