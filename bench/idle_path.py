@@ -18,7 +18,10 @@ COST = os.path.join(TOP, "tests/kmod/idlecost")
 KERNELS = ("6.1", "6.12")
 SLOW = 16  # instructions more in the way of the module that must be found too dear
 # What is compared with the same state left alone; their names are those of run.sh.
-MODES = ("loaded", "hooked", "window", "sti-mwait", "states-off", "avoid", "count")
+MODES = ("loaded", "hooked", "window", "sti-mwait", "states-off", "avoid", "count", "again")
+# The ways to wait, and what of the module stands for the kernel's own. .1 and .2 cost the same.
+C0 = {"C1-C0": "C1", "row-C0": "C1", "POLL-C0": "POLL"}
+WAYS = ("POLL", "C1", "hooked", "window", "sti-mwait", *(f"{way}.{depth}" for way in C0 for depth in "12"))
 
 
 class Missing(Exception):
@@ -79,8 +82,21 @@ class Build:
         return os.path.join(path, "cpuidle_policy.ko")
 
 
+def counted(log):
+    """What a guest said on its console: {"NAME KIND WORD": value}."""
+    values = {}
+    with open(log, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            found = re.search(r"ok \d+ - ([\w.-]+) (\w+): (rounds .*)$", line.rstrip())
+            if found:
+                name, kind, words = found.groups()
+                pairs = re.findall(r"(path|vector|timer|task) (\d+)/", words)
+                values.update({f"{name} {kind} {word}": int(value) for word, value in pairs})
+    return values
+
+
 def boot(work, label, name, build, client, slow=None):
-    """Boots a guest with all of that; returns {"NAME KIND WORD": value}."""
+    """Boots a guest with all of that; returns what it counted."""
     log = os.path.join(work, f"{label}.log")
     add = [f"{build.policy}:cpuidle_policy.ko", f"{build.cost}:idlecost.ko", f"{client}:kmodctl"]
     if slow:
@@ -89,33 +105,32 @@ def boot(work, label, name, build, client, slow=None):
     for part in add:
         command += ["--add", part]
     checked(command)
-    values = {}
-    with open(log, encoding="utf-8", errors="replace") as file:
-        for line in file:
-            found = re.search(r"ok \d+ - ([\w-]+) (\w+): (rounds .*)$", line.rstrip())
-            if found:
-                name, kind, words = found.groups()
-                pairs = re.findall(r"(path|vector|timer|task) (\d+)/", words)
-                values.update({f"{name} {kind} {word}": int(value) for word, value in pairs})
-    return values
+    return counted(log)
 
 
 def modes(version, values):
-    """Instructions that each mode adds to an idle entry and exit that no interrupt comes into."""
+    """What each mode adds to an idle entry and exit, the ways of waiting, and shares in percent."""
     counts = {}
     for mode in MODES:
         counts[f"extra.{mode}"] = values[f"{mode} store path"] - values["C1 store path"]
-    for mode in ("window", "sti-mwait"):
-        counts[f"interrupted.{mode}"] = values[f"{mode} pended path"] - values["C1 pended path"]
+    for way, state in C0.items():
+        counts[f"extra.{way}.2"] = values[f"{way}.2 store path"] - values[f"{state} store path"]
     if "slow store path" in values:
         counts["extra.slow"] = values["slow store path"] - values["C1 store path"]
-    counts["extra.again"] = values["again store path"] - values["C1 store path"]
-    for state in ("POLL", "C1", "hooked", "window", "sti-mwait"):
+    for mode in ("window", "sti-mwait"):
+        counts[f"interrupted.{mode}"] = values[f"{mode} pended path"] - values["C1 pended path"]
+    for way in WAYS:
         for word in ("vector", "timer", "task"):
-            counts[f"{word}.{state}"] = values[f"{state} wait {word}"]
-    for word in ("vector", "timer"):
-        share = 100 * values[f"window wait {word}"] / values[f"C1 wait {word}"]
-        counts[f"{word}.window-share"] = round(share, 1)
+            counts[f"{word}.{way}"] = values[f"{way} wait {word}"]
+    for word, way, beside in (
+        ("vector", "window", "C1"),
+        ("timer", "window", "C1"),
+        ("timer", "POLL-C0.2", "POLL"),
+        ("task", "POLL-C0.2", "POLL"),
+        ("task", "row-C0.2", "POLL"),
+    ):
+        share = 100 * values[f"{way} wait {word}"] / values[f"{beside} wait {word}"]
+        counts[f"share.{word}.{way}"] = round(share, 1)
     return {f"idle-path.{version}.{name}": value for name, value in counts.items()}
 
 
@@ -153,6 +168,11 @@ def measure(work):
                 ("none", "bochs-none-6.1", old, client),
             ),
         )
+    return judged(later, first, second, none)
+
+
+def judged(later, first, second, none):
+    """What four guests counted, as in budgets.tsv."""
     counts = {**modes("6.1", first), **modes("6.12", later), **own(none)}
     extra = first["slow store path"] - first["hooked store path"]
     counts["idle-path.blind"] = abs(extra - SLOW)

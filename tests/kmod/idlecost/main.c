@@ -5,9 +5,9 @@
  *	echo KIND >/sys/module/idlecost/parameters/run		see enum round_kind
  *	cat /sys/module/idlecost/parameters/run
  *
- * The answer is one line of words and numbers: how many rounds were whole, the state they were in, and
- * distances with the number of rounds that agreed. A round in which the tick or a work item came along
- * is longer, and is outvoted.
+ * The answer is one line of words and numbers: how many rounds were whole, the state they were in,
+ * and distances with the number of rounds that agreed. A round in which the tick or a work item came
+ * along is longer, and is outvoted.
  *
  *	store, pended: the value most rounds had
  *		path	from the idle loop's call of the driver to the woken task, all on the way
@@ -26,7 +26,7 @@
 
 #define MAIN_ROUNDS 160
 #define MAIN_WARM   8 /* rounds before, for what the kernel does once */
-#define MAIN_QUORUM 3 /* rounds that have the least value; each step of the emulator's has a tenth */
+#define MAIN_QUORUM 3 /* rounds that the least value must have had; a tenth of them can */
 
 struct main_vote {
 	u64 value;

@@ -29,8 +29,8 @@ static enum round_kind round_kind;
 static struct round round_now;
 
 /*
- * The emulator counts by runs of instructions without a jump taken: RDTSC says how many were executed
- * when the run that it is in began. Behind a jump that is exact.
+ * The emulator counts by runs of instructions without a jump taken: RDTSC says how many were
+ * executed when the run that it is in began. Behind a jump that is exact.
  */
 static __always_inline u64 round_tsc(void)
 {
@@ -47,7 +47,8 @@ static u64 round_deadline(void)
 
 /*
  * The emulator lets a sleeping CPU's time pass in steps of ten ticks. So each round begins its wait
- * three ticks later than the one before: each place in a step is met, and the least distance is exact.
+ * three ticks later than the one before: each place in a step is met, and the least distance is
+ * exact.
  */
 static __always_inline void round_stagger(void)
 {

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What bench/run idle-path boots: the rounds of idlecost.ko, without and with the module and its modes.
-# One case each, "NAME KIND: WORDS"; see main.c. A case is good when most of the rounds were whole, and
-# enough of them agreed.
+# What bench/run idle-path boots: the rounds of idlecost.ko, without and with the module and its
+# modes. One case each, "NAME KIND: WORDS"; see main.c. A case is good when most of the rounds were
+# whole, and enough of them agreed.
 cpu=/sys/devices/system/cpu
 run=/sys/module/idlecost/parameters/run
 count=0
@@ -98,22 +98,42 @@ intel_idle()
 		measure $state store pended wait
 	done
 	load /cpuidle_policy.ko
-	measure loaded store pended wait
+	measure loaded store
 	set_row "cpus=0 window=2"
 	measure window store pended wait
 	set_row "cpus=0 window=0"
-	measure hooked store pended wait
+	measure hooked store wait
 	set_row "cpus=0 sti=2"
 	measure sti-mwait store pended wait
 	set_row "cpus=0 sti=0 off=8"
-	measure states-off store pended
+	measure states-off store
 	set_row "cpus=0 off=0 bcast=avoid"
-	measure avoid store pended
+	measure avoid store
 	set_row "cpus=0 bcast=auto count=1"
-	measure count store pended
+	measure count store
+	set_row "cpus=0 count=0"
+	c0
+	only C1
 	unload
-	measure again store pended wait
+	measure again store
 	[ ! -e /cpuidle_policy_slow.ko ] || slow
+}
+
+# UMWAIT in POLL's place, in C1's, and in a state of its own. 1 is C0.1, 2 is C0.2.
+c0()
+{
+	for depth in 1 2; do
+		set_row "cpus=0 c1=$depth"
+		measure C1-C0.$depth store wait
+		set_row "cpus=0 c1=0 row=$depth"
+		only C0.$depth
+		measure row-C0.$depth store wait
+		only POLL
+		set_row "cpus=0 row=0 poll=$depth"
+		measure POLL-C0.$depth store wait
+		set_row "cpus=0 poll=0"
+		only C1
+	done
 }
 
 # The same module with 16 instructions more in its way: does this count see them?
