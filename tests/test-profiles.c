@@ -12,6 +12,7 @@ static const struct shipped {
 	uint8_t c0, zero_latency, c1_interrupts;
 	uint64_t haltpoll_ns;
 } shipped[] = {
+	{"adaptive", LATENCY_NONE, C0_OFF, ZERO_LATENCY_POLL, C1_NATIVE, HALTPOLL_OFF},
 	{"balanced", LATENCY_NONE, C0_OFF, ZERO_LATENCY_POLL, C1_NATIVE, HALTPOLL_OFF},
 	{"database", 10000, C0_OFF, ZERO_LATENCY_POLL, C1_NATIVE, HALTPOLL_OFF},
 	{"dpdk", 2000, C0_AUTO, ZERO_LATENCY_POLL, C1_AUTO, HALTPOLL_OFF},

@@ -328,6 +328,7 @@ START_TEST(test_manual_facts)
 	static const char *const facts[] = {
 		"balanced", "powersave", "low-latency", "database",
 		"sap-hana", "dpdk",	 "realtime",	"guest-haltpoll",
+		"adaptive",
 	};
 	char *manual = read_manual(), text[128];
 

@@ -315,6 +315,7 @@ START_TEST(test_found_vendor)
 	static const char *const shipped[] = {
 		"balanced", "powersave", "low-latency", "realtime",
 		"sap-hana", "database",	 "dpdk",	"guest-haltpoll",
+		"adaptive",
 	};
 	const struct source_options o = {.root = env.root};
 
