@@ -45,6 +45,9 @@ def vmlinux(image):
         command = ["xz", "-dc"]
     elif payload[:4] == b"\x28\xb5\x2f\xfd":
         command = ["zstd", "-dcq"]
+    elif payload[:2] == b"\x1f\x8b":
+        command = ["gzip", "-dc"]
+        payload = image[start : start + length]  # a gzip stream ends with that size by itself
     else:
         die("unknown compression, magic " + payload[:6].hex())
     elf = subprocess.run(command, input=payload, stdout=subprocess.PIPE, check=True).stdout
