@@ -313,9 +313,8 @@ END_TEST
 START_TEST(test_found_vendor)
 {
 	static const char *const shipped[] = {
-		"balanced", "powersave", "low-latency", "realtime",
-		"sap-hana", "database",	 "dpdk",	"guest-haltpoll",
-		"adaptive",
+		"balanced", "powersave", "low-latency",	   "realtime", "sap-hana",
+		"database", "dpdk",	 "guest-haltpoll", "adaptive",
 	};
 	const struct source_options o = {.root = env.root};
 
