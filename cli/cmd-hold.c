@@ -91,19 +91,20 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-static int hold_command(struct client **c, struct client_ask *ask, char **args)
+static int hold_command(struct client **c, const struct client_ask *what, char **args)
 {
+	struct client_ask ask = *what;
 	char app[64];
 	uint32_t id;
 	int r;
 
 	snprintf(app, sizeof(app), "%s", base_name(args[0]));
-	ask->app = app;
-	ask->fd = pidfd_open(getpid(), 0);
-	if (ask->fd < 0)
+	ask.app = app;
+	ask.fd = pidfd_open(getpid(), 0);
+	if (ask.fd < 0)
 		return fail(EXIT_FAILED, "this kernel has no pidfd: %s", strerror(errno));
-	r = client_hold(*c, ask, &id);
-	close(ask->fd);
+	r = client_hold(*c, &ask, &id);
+	close(ask.fd);
 	if (r != EXIT_OK)
 		return r;
 	client_close(TAKE_PTR(*c));

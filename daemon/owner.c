@@ -272,11 +272,11 @@ int owners_add_fd(struct owners *o, const struct owner_who *who, int fd, struct 
 
 /* ---- afterwards ---- */
 
-void owners_settle(struct owners *o, struct hold_owner *holder)
+void owners_settle(struct owners *o, struct hold_owner *owner)
 {
-	struct owner *w = owner_of(holder), **p = &o->first;
+	struct owner *w = owner_of(owner), **p = &o->first;
 
-	if (holder->n) {
+	if (owner->n) {
 		if (w->gone)
 			end(w);
 		return;

@@ -40,7 +40,7 @@ static void accept_prefix(struct program *p, const char *text)
 
 		add(p, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 4 * i));
 		add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-						    word_at(text + 4 * i), 0, past));
+						    word_at(text + (size_t)4 * i), 0, past));
 	}
 	add(p, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, UINT32_MAX));
 }

@@ -169,17 +169,18 @@ static int try(struct cpuidled *c, bool private, const char *path)
 	return r;
 }
 
-EXPORT int cpuidled_open(const char *path, struct cpuidled **ret)
+EXPORT int cpuidled_open(const char *socket_path, struct cpuidled **ret)
 {
 	struct cpuidled *c = calloc(1, sizeof(*c));
-	bool private_first = path || geteuid() == 0;
+	const char *path = socket_path ? socket_path : "/" PROTOCOL_SOCKET;
+	bool private_first = socket_path || geteuid() == 0;
 	int r;
 
 	if (!c)
 		return -ENOMEM;
-	r = try(c, private_first, path ? path : "/" PROTOCOL_SOCKET);
-	if (r < 0 && r != -ENOMEM && !path)
-		r = try(c, !private_first, "/" PROTOCOL_SOCKET);
+	r = try(c, private_first, path);
+	if (r < 0 && r != -ENOMEM && !socket_path)
+		r = try(c, !private_first, path);
 	if (r < 0) {
 		cpuidled_close(c);
 		return r == -ENOMEM ? r : -ENOTCONN;

@@ -43,9 +43,9 @@ struct cpuidled_ask {
 
 /*
  * Connects to the daemon: root by its private socket and then by the system bus, others, whom polkit may allow it,
- * the other way round. socket: only this private socket; NULL for all but tests. -ENOTCONN: no daemon answers.
+ * the other way round. socket_path: only this private socket; NULL for all but tests. -ENOTCONN: no daemon answers.
  */
-int cpuidled_open(const char *socket, struct cpuidled **ret);
+int cpuidled_open(const char *socket_path, struct cpuidled **ret);
 
 /* Ends all holds of the connection and frees it. NULL is fine. */
 void cpuidled_close(struct cpuidled *c);

@@ -188,8 +188,9 @@ static bool same_modes(const struct settings *a, const struct settings *b)
 	for (size_t i = 0; i < schema_n_rows; i++) {
 		const struct schema_row *row = &schema_rows[i];
 
-		if (row->bit & a->given && memcmp((const char *)a + row->offset,
-						  (const char *)b + row->offset, mode_size(row)))
+		if (row->bit & a->given &&
+		    memcmp((const char *)a + row->offset, (const char *)b + row->offset,
+			   mode_size(row)) != 0)
 			return false;
 	}
 	return true;
@@ -444,13 +445,11 @@ int holds_add(struct holds *h, const struct hold_spec *spec, struct hold_owner *
 	struct hold_scope *s;
 	int r = prepare(h, spec, &scope, &ask);
 
-	if (r == 0) {
+	if (r == 0)
 		hold = make(spec, scope, ask);
-		r = hold ? 0 : -ENOMEM;
-	}
-	if (r < 0) {
+	if (!hold) {
 		drop_unused(h, scope, ask);
-		return r;
+		return r < 0 ? r : -ENOMEM;
 	}
 	s = &h->scopes[scope];
 	hold->id = ++h->last_id ? h->last_id : ++h->last_id;
