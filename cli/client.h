@@ -33,6 +33,7 @@ struct client_words {
 struct client_status {
 	char *version, *state, *last_error, *on_foreign_write, *driver, *governor, *settings;
 	char *adapt; /* the same of Adapt= */
+	char *workloads; /* which workloads live, "" from an older daemon */
 	char *guard; /* what the residency guard does and did, "" from an older daemon */
 	char *umwait; /* what cpu/umwait_control says, "" where it is not there */
 	char *module; /* what cpuidle_policy.ko is to it, or why nothing */

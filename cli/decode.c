@@ -371,6 +371,7 @@ static const struct status_field status_fields[] = {
 	FIELD(PROTOCOL_STATUS_UMWAIT, 's', umwait),
 	FIELD(PROTOCOL_STATUS_ADAPT, 's', adapt),
 	FIELD(PROTOCOL_STATUS_GUARD, 's', guard),
+	FIELD(PROTOCOL_STATUS_WORKLOADS, 's', workloads),
 	FIELD(PROTOCOL_STATUS_SETTINGS, 's', settings),
 	FIELD("Generation", 't', generation),
 	FIELD("ForeignWrites", 't', foreign_writes),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <unistd.h>
 
+#include "cgroup.h"
 #include "offline.h"
 #include "restore.h"
 #include "source.h"
@@ -43,6 +44,15 @@ static int overlay_own_values(int root_fd, struct offline *f)
 	return EXIT_OK;
 }
 
+static int read_cgroups(int root_fd, struct offline *f)
+{
+	const struct cgroup_query q = {.policies = {f->policy}, .machine = f->machine};
+	int r = cgroup_read(root_fd, &q, NULL, &f->cgroups);
+
+	f->machine->cgroups = &f->cgroups;
+	return r < 0 ? fail_errno(r, "cannot read the control groups of workloads") : EXIT_OK;
+}
+
 static int read_machine(const struct options *o, struct offline *f)
 {
 	const char *root = o->root ? o->root : "/";
@@ -65,6 +75,8 @@ static int read_machine(const struct options *o, struct offline *f)
 			 "no CPUs below %s: %s; --root wants the directory that "
 			 "holds sys/devices/system/cpu",
 			 root, strerror(-r));
+	if (r == EXIT_OK)
+		r = read_cgroups(fd, f);
 	close(fd);
 	return r;
 }
@@ -122,6 +134,7 @@ void offline_done(struct offline *f)
 {
 	plan_free(f->plan);
 	machine_free(f->machine);
+	cgroups_done(&f->cgroups);
 	policy_free(f->policy);
 	diag_done(&f->diags);
 	*f = (struct offline){0};

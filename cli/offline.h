@@ -5,6 +5,7 @@
 #include "cmd.h"
 #include "plan.h"
 #include "view.h"
+#include "workload.h"
 
 /*
  * What the daemon would make of policy files, without one: reads them and the host (this one or the tree
@@ -14,6 +15,7 @@
 struct offline {
 	struct policy *policy; /* NULL when the files have errors */
 	struct machine *machine; /* NULL when only the policy was asked for */
+	struct cgroups cgroups; /* what its workloads run in now */
 	struct plan *plan;
 	struct diag_list diags;
 };

@@ -197,6 +197,7 @@ int out_status(const struct client_status *s, const struct holders *holders)
 	put(&d, d.root, "governor", string(s->governor));
 	put(&d, d.root, "module", string_or_null(s->module));
 	put(&d, d.root, "umwait", string_or_null(s->umwait));
+	put(&d, d.root, "workloads", string_or_null(s->workloads));
 	put(&d, d.root, "adapt", string_or_null(s->adapt));
 	put(&d, d.root, "guard", string_or_null(s->guard));
 	put_sections(&d, d.root, "run_time_settings", s->settings);

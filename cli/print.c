@@ -42,6 +42,8 @@ void print_status(const struct client_status *s, const struct holders *holders)
 	if (s->guard && *s->guard && !streq(s->guard, "off"))
 		printf("%14s: %s\n", "Guard", s->guard);
 	print_words("Policy", &s->policy_files, "no file: built-in defaults");
+	if (s->workloads && *s->workloads)
+		printf("%14s: %s\n", "Workloads", s->workloads);
 	printf("%14s: %" PRIu32 "\n", "Holds", s->holds);
 	if (who && *who)
 		printf("%14s: open for writing in %s\n", "DMA latency", who);

@@ -31,6 +31,7 @@ static const char *const message_ids[LOG_ID_N] = {
 	[LOG_ID_GUARD] = "3365bf7aa0194136bb91c6fc86f0514d",
 	[LOG_ID_DENIED] = "333931383701403fb7453614dba55617",
 	[LOG_ID_HOLD] = "c8129318a4274d258807ada4c5599fe3",
+	[LOG_ID_WORKLOAD] = "0b972c2bf0364ee28c065600e312238f",
 };
 
 struct log_fields {

@@ -33,6 +33,7 @@ enum log_id {
 	LOG_ID_GUARD, /* the residency guard took a state away, or gave it back */
 	LOG_ID_DENIED, /* one that was refused for lack of permission */
 	LOG_ID_HOLD, /* a hold was taken or has ended */
+	LOG_ID_WORKLOAD, /* workloads came, went or have other CPUs now */
 	LOG_ID_N,
 };
 

@@ -6,6 +6,7 @@
 
 #include "foreign.h"
 #include "adapt.h"
+#include "cgroup-watch.h"
 #include "guard.h"
 #include "kernel.h"
 #include "reload.h"
@@ -15,7 +16,7 @@
 
 /* The manager's inside, shared by manager.c (loop, state), manager-run.c (pipeline), manager-look.c
  * (others), manager-module.c (the kernel's module), manager-guard.c (the residency guard), manager-hold.c
- * (holds), manager-hotplug.c (CPUs that come and go). */
+ * (holds), manager-hotplug.c (CPUs that come and go), manager-workload.c (workloads). */
 #define MANAGER_ERROR_MAX 512U
 
 struct sd_event_source;
@@ -63,6 +64,12 @@ struct manager {
 	uint64_t stall_us, stall_at; /* how long tasks have waited for CPUs, and when that was so */
 	struct tally tally;
 	struct sd_event_source *guard_timer; /* NULL: off */
+	struct cgroup_watch cgroups; /* what workloads run in */
+	struct sd_event_source *workload_news; /* NULL until the policy has a workload */
+	struct sd_event_source *workload_settle; /* one-shot, off when there is nothing to do */
+	const struct machine *workload_machine; /* only compared */
+	char *workloads_text; /* what is told of them; NULL: nothing yet */
+	bool workloads_blind; /* some of it cannot be watched, which was said */
 	bool again; /* the run that ends needs another one: the host changed by it */
 	bool declined; /* the run that ends was refused by the module, which is ours still */
 	bool declined_row; /* and asked for a state of its own */
@@ -134,6 +141,11 @@ void manager_hold_free(struct manager *m); /* manager-hold.c */
 /* manager-hotplug.c: listens from now on; without that all goes on, and a reload finds them. */
 void manager_hotplug_start(struct manager *m);
 void manager_hotplug_free(struct manager *m);
+
+/* manager-workload.c: start before the first run; follow after each, to listen and to tell what lives now. */
+int manager_workload_start(struct manager *m); /* -ENOMEM */
+void manager_workload_follow(struct manager *m);
+void manager_workload_free(struct manager *m);
 
 /* manager-look.c: reads every marked file once and answers what others wrote. */
 void manager_look(struct manager *m);

@@ -191,6 +191,7 @@ static int run(struct manager *m, const struct source_options *source,
 		.needs = m->needs,
 		.module = &module,
 		.holds = &m->holds,
+		.cgroups = &m->cgroups,
 		.left = left,
 		.stale = m->stale,
 	};
@@ -260,6 +261,7 @@ int manager_run(struct manager *m, const struct source_options *source,
 		if (r == 0)
 			(void)manager_guard_follow(m);
 	}
+	manager_workload_follow(m);
 	/* What others wrote meanwhile: telling our own writes apart has read those events, too. */
 	if (watch_pending(&m->watch))
 		manager_look_soon(m);

@@ -374,7 +374,7 @@ int manager_new(const struct manager_options *o, struct manager **ret)
 	if (!m)
 		return -ENOMEM;
 	m->options = o;
-	m->root_fd = m->lock_fd = m->watch.fd = -1;
+	m->root_fd = m->lock_fd = m->watch.fd = m->cgroups.fd = -1;
 	host_init(&m->host, -1);
 	*ret = m;
 	return 0;
@@ -390,6 +390,7 @@ void manager_free(struct manager *m)
 	manager_guard_free(m);
 	manager_hold_free(m);
 	manager_hotplug_free(m);
+	manager_workload_free(m);
 	sd_event_source_unref(m->watch_source);
 	sd_event_source_unref(m->settle);
 	sd_event_source_unref(m->retry);
@@ -507,7 +508,9 @@ int manager_start(struct manager *m)
 	}
 	manager_hotplug_start(m);
 	manager_module_start(m);
-	r = first_run(m);
+	r = manager_workload_start(m);
+	if (r == 0)
+		r = first_run(m);
 	/* A plan that does not stand yet is retried; without one there is nothing to serve. */
 	if (!m->plan) {
 		if (r != -EBADMSG)

@@ -81,6 +81,8 @@ uint64_t manager_foreign_writes(const struct manager *m);
 const char *manager_adapt(const struct manager *m, char *buf, size_t size);
 /* What the residency guard does, in one line. Returns buf. */
 const char *manager_guard(const struct manager *m, char *buf, size_t size);
+/* "1 of 2 live: database on 2-3", or "none" for a policy without workloads. */
+const char *manager_workloads(const struct manager *m);
 /* "cpuidle_policy 1 on intel_idle", or what is missing of the module and why. */
 const char *manager_module(const struct manager *m);
 const char *manager_last_error(const struct manager *m); /* "" when all is well */

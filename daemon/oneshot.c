@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cgroup.h"
 #include "oneshot.h"
 
 #include <unistd.h>
@@ -82,9 +83,15 @@ static int resolve(int root_fd, const struct policy *policy, struct diag_list *d
 {
 	_cleanup_(machine_freep) struct machine *machine = NULL;
 	_cleanup_(plan_freep) struct plan *plan = NULL;
+	_cleanup_(cgroups_done) struct cgroups cgroups = {.n = 0};
 	int r = sysfs_read_machine(root_fd, policy_needs(policy), diags, &machine);
 
-	return r < 0 ? r : plan_resolve(policy, machine, NULL, diags, &plan);
+	if (r == 0)
+		r = cgroup_read(root_fd, &(struct cgroup_query){{policy}, machine}, NULL, &cgroups);
+	if (r < 0)
+		return r;
+	machine->cgroups = &cgroups;
+	return plan_resolve(policy, machine, NULL, diags, &plan);
 }
 
 static int check(int root_fd, const char *root, const char *policy_file)

@@ -82,10 +82,11 @@
 #define PROTOCOL_STATUS_MODULE	 "Module" /* s, what cpuidle_policy.ko is to us, or why nothing */
 #define PROTOCOL_STATUS_UMWAIT \
 	"Umwait" /* s, what cpu/umwait_control says; "" where it is not there */
-#define PROTOCOL_STATUS_ADAPT	 "Adapt" /* s, what Adapt= does and did */
-#define PROTOCOL_STATUS_GUARD	 "Guard" /* s, what the residency guard does and did */
-#define PROTOCOL_STATUS_HOLDS	 "Holds" /* u, how many there are */
-#define PROTOCOL_STATUS_SETTINGS "Settings" /* s, run-time settings as policy text, "" for none */
+#define PROTOCOL_STATUS_ADAPT	  "Adapt" /* s, what Adapt= does and did */
+#define PROTOCOL_STATUS_GUARD	  "Guard" /* s, what the residency guard does and did */
+#define PROTOCOL_STATUS_HOLDS	  "Holds" /* u, how many there are */
+#define PROTOCOL_STATUS_SETTINGS  "Settings" /* s, run-time settings as policy text, "" for none */
+#define PROTOCOL_STATUS_WORKLOADS "Workloads" /* s, which of them live, and where; "none" */
 
 #define PROTOCOL_ERROR_BAD_POLICY "org.cpuidled1.Error.BadPolicy"
 #define PROTOCOL_ERROR_APPLY	  "org.cpuidled1.Error.Apply"

@@ -57,6 +57,25 @@ static int read_machine(const struct reload_input *in, struct diag_list *diags,
 	return r;
 }
 
+/*
+ * A new policy may ask for other control groups, and a machine with other CPUs for other lists. Those of the policy in
+ * force are read as well: it stays when the new one turns out not to stand.
+ */
+static int read_cgroups(const struct reload_input *in, const struct policy *policy,
+			struct machine *machine)
+{
+	const struct cgroup_query q = {
+		.policies = {policy, policy == in->policy ? NULL : in->policy},
+		.machine = machine,
+	};
+	bool changed;
+
+	machine->cgroups = &in->cgroups->found;
+	if (!in->source && machine == in->machine && !in->cgroups->stale)
+		return 0;
+	return cgroup_watch_read(in->cgroups, &q, &changed);
+}
+
 static int run(const struct reload_input *in, struct diag_list *diags, struct reload_result *ret)
 {
 	const struct policy *policy = in->policy;
@@ -82,6 +101,9 @@ static int run(const struct reload_input *in, struct diag_list *diags, struct re
 	}
 	machine->module = in->module ? *in->module : (struct machine_module){.loaded = false};
 	host_read_global(in->host, machine);
+	r = read_cgroups(in, policy, machine);
+	if (r < 0)
+		return r;
 	r = plan_resolve(policy, machine, in->holds, diags, &ret->plan);
 	if (r < 0)
 		return r;

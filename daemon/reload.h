@@ -2,6 +2,7 @@
 #ifndef CPUIDLED_RELOAD_H
 #define CPUIDLED_RELOAD_H
 
+#include "cgroup-watch.h"
 #include "host.h"
 #include "source.h"
 
@@ -18,6 +19,7 @@ struct reload_input {
 	unsigned needs; /* enum selector_needs machine was read for */
 	const struct machine_module *module; /* what the module can do; NULL: it is not there */
 	const struct holds *holds; /* may be NULL */
+	struct cgroup_watch *cgroups; /* what workloads run in, brought up to date here */
 	const struct restore_record
 		*left; /* of a dead predecessor, for a first machine; may be NULL */
 	bool stale; /* read the machine again whatever sysfs_same_host() says */

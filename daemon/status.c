@@ -132,6 +132,11 @@ static int append_guard(sd_bus_message *m, const struct source *s)
 	return sd_bus_message_append(m, "s", manager_guard(s->manager, text, sizeof(text)));
 }
 
+static int append_workloads(sd_bus_message *m, const struct source *s)
+{
+	return sd_bus_message_append(m, "s", manager_workloads(s->manager));
+}
+
 static int append_holds(sd_bus_message *m, const struct source *s)
 {
 	return sd_bus_message_append(m, "u", manager_holds(s->manager)->n);
@@ -164,6 +169,7 @@ static const struct value values[] = {
 	{PROTOCOL_STATUS_UMWAIT, "s", append_umwait},
 	{PROTOCOL_STATUS_ADAPT, "s", append_adapt},
 	{PROTOCOL_STATUS_GUARD, "s", append_guard},
+	{PROTOCOL_STATUS_WORKLOADS, "s", append_workloads},
 	{PROTOCOL_STATUS_HOLDS, "u", append_holds},
 	{PROTOCOL_STATUS_SETTINGS, "s", append_settings},
 };

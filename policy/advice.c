@@ -319,26 +319,24 @@ static bool same_modes(const struct settings *a, const struct settings *b)
 	       same_words(&a->enable_states, &b->enable_states);
 }
 
-/* Two groups with equal rights and different modes: the name decided, which nobody means. */
+/* Two groups or workloads with equal rights and different modes: the name decided, which nobody means. */
 static void advise_tie(struct advisor *a, const struct subject *s)
 {
 	const struct plan_demand *d = &a->plan->demands[s->row->demands];
-	const struct group *first, *second;
+	struct plan_party first, second;
 
-	if (s->row->n_demands < 2 || d[0].group >= a->policy->n_groups ||
-	    d[1].group >= a->policy->n_groups)
+	if (s->row->n_demands < 2 || !plan_party_of(a->policy, &d[0], &first) ||
+	    !plan_party_of(a->policy, &d[1], &second))
 		return;
-	first = &a->policy->groups[d[0].group];
-	second = &a->policy->groups[d[1].group];
-	if (first->priority != second->priority || d[0].n_cpus != d[1].n_cpus ||
+	if (first.priority != second.priority || d[0].n_cpus != d[1].n_cpus ||
 	    same_modes(&a->policy->profiles[d[0].profile].resolved,
 		       &a->policy->profiles[d[1].profile].resolved))
 		return;
 	notes_add(
-		&a->notes, DIAG_WARNING, &second->at, s->index,
-		"groups %s and %s have the same Priority= and the same number of CPUs, so the modes "
+		&a->notes, DIAG_WARNING, second.at, s->index,
+		"%s %s and %s %s have the same Priority= and the same number of CPUs, so the modes "
 		"of %s hold for its name alone; give one of them a higher Priority=",
-		first->name, second->name, first->name);
+		first.kind, first.name, second.kind, second.name, first.name);
 }
 
 /* State lists ------------------------------------------------------------------------------------- */

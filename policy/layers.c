@@ -7,6 +7,7 @@
 #include "guard-text.h"
 #include "hold-text.h"
 #include "modes.h"
+#include "workload.h"
 
 struct pile {
 	const struct policy *policy;
@@ -105,14 +106,6 @@ static void pile_boot(struct pile *p)
 	}
 }
 
-static const char *demand_name(const struct pile *p, const struct plan_demand *d)
-{
-	if (d->group == PLAN_GROUP_HOLD)
-		return "held profile";
-	return d->group == PLAN_GROUP_DEFAULT ? "default profile"
-					      : p->policy->groups[d->group].name;
-}
-
 /* Why the limit of one demand counts or does not. */
 static void say_limit_fate(struct pile *p, const struct plan_demand *d)
 {
@@ -134,7 +127,7 @@ static void say_limit_fate(struct pile *p, const struct plan_demand *d)
 static void say_modes_fate(struct pile *p, const struct plan_demand *d)
 {
 	const struct plan_demand *w = &p->plan->demands[p->from->demands];
-	const struct group *mine, *theirs;
+	struct plan_party mine, theirs;
 
 	if (p->from->n_demands < 2)
 		return;
@@ -147,12 +140,12 @@ static void say_modes_fate(struct pile *p, const struct plan_demand *d)
 			   p->policy->profiles[w->profile].name);
 		return;
 	}
-	mine = &p->policy->groups[d->group];
-	theirs = &p->policy->groups[w->group];
-	buf_printf(&p->buf, "; its modes do not hold: group %s ", theirs->name);
-	if (mine->priority != theirs->priority)
-		buf_printf(&p->buf, "has Priority=%" PRId32 " against %" PRId32, theirs->priority,
-			   mine->priority);
+	if (!plan_party_of(p->policy, d, &mine) || !plan_party_of(p->policy, w, &theirs))
+		return;
+	buf_printf(&p->buf, "; its modes do not hold: %s %s ", theirs.kind, theirs.name);
+	if (mine.priority != theirs.priority)
+		buf_printf(&p->buf, "has Priority=%" PRId32 " against %" PRId32, theirs.priority,
+			   mine.priority);
 	else if (d->n_cpus != w->n_cpus)
 		buf_printf(&p->buf, "has fewer CPUs (%" PRIu32 " against %" PRIu32 ")", w->n_cpus,
 			   d->n_cpus);
@@ -160,12 +153,24 @@ static void say_modes_fate(struct pile *p, const struct plan_demand *d)
 		buf_puts(&p->buf, "comes first by its name");
 }
 
+static void put_demand(struct pile *p, const struct plan_demand *d)
+{
+	char name[POLICY_NAME_MAX + 16] = "default profile";
+	struct plan_party party;
+
+	if (d->group == PLAN_GROUP_HOLD)
+		snprintf(name, sizeof(name), "held profile");
+	else if (plan_party_of(p->policy, d, &party))
+		snprintf(name, sizeof(name), "%s %s", party.kind, party.name);
+	put(p, name);
+}
+
 static void pile_demands(struct pile *p)
 {
 	for (uint32_t i = 0; i < p->from->n_demands; i++) {
 		const struct plan_demand *d = &p->plan->demands[p->from->demands + i];
 		const struct profile *profile = &p->policy->profiles[d->profile];
-		char name[POLICY_NAME_MAX + 8];
+		const struct workload *w = plan_workload_of(p->policy, d);
 
 		buf_printf(&p->buf, "profile %s, LatencyLimit=", profile->name);
 		say_latency(p, profile->resolved.latency_limit_ns);
@@ -173,9 +178,11 @@ static void pile_demands(struct pile *p)
 		say_words(p, "DisableStates", &profile->resolved.disable_states);
 		say_words(p, "EnableStates", &profile->resolved.enable_states);
 		say_modes_fate(p, d);
-		snprintf(name, sizeof(name), "%s%s", d->group < PLAN_GROUP_HOLD ? "group " : "",
-			 demand_name(p, d));
-		put(p, name);
+		if (w) {
+			buf_puts(&p->buf, "; for ");
+			workload_put(w, p->machine, &p->buf);
+		}
+		put_demand(p, d);
 	}
 }
 

@@ -132,6 +132,7 @@ struct machine_knob {
 };
 
 struct adapt;
+struct cgroups;
 struct guard;
 
 struct machine {
@@ -170,6 +171,7 @@ struct machine {
 	/* What these know, for words; borrowed, NULL: they do not look. */
 	const struct guard *guard;
 	const struct adapt *adapt;
+	const struct cgroups *cgroups; /* what workloads run in; borrowed, NULL: nobody looked */
 };
 
 /* Makes room for n CPUs (1..CPU_MAX), everything unknown: absent, no table, no QoS. -ENOMEM, -ERANGE. */

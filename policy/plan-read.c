@@ -85,3 +85,15 @@ const char *plan_mode_value_name(enum mode_value value)
 	}
 	return "unknown";
 }
+
+bool plan_party_of(const struct policy *policy, const struct plan_demand *d, struct plan_party *ret)
+{
+	const struct workload *w = plan_workload_of(policy, d);
+	const struct group *g = d->group < policy->n_groups ? &policy->groups[d->group] : NULL;
+
+	if (w)
+		*ret = (struct plan_party){"workload", w->name, w->priority, &w->at};
+	else if (g)
+		*ret = (struct plan_party){"group", g->name, g->priority, &g->at};
+	return w || g;
+}

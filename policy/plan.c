@@ -4,20 +4,13 @@
 #include "advice.h"
 #include "held.h"
 #include "modes.h"
+#include "rank.h"
+#include "workload.h"
 
-/* A group on this host, in the order in which its word counts. */
-struct ranked {
-	const struct group *group;
-	uint32_t index; /* in policy */
-	uint32_t n_cpus; /* the fewer, the more specific */
-	struct cpuset cpus;
-};
-
-#define RANK_WORDS ((POLICY_GROUPS_MAX + 63) / 64)
+#define RANK_WORDS ((POLICY_GROUPS_MAX + POLICY_WORKLOADS_MAX + 63) / 64)
 
 /* Everything that makes the row of a CPU: equal keys, equal rows. No padding: compared as bytes. */
 struct row_key {
-	uint64_t ranks[RANK_WORDS]; /* bit i: member of ranked group i */
 	uint64_t qos_prior_ns;
 	uint64_t hold_ns;
 	uint16_t disabled_prior;
@@ -27,6 +20,7 @@ struct row_key {
 	uint16_t vetoed;
 	uint8_t flags; /* enum key_flag */
 	uint8_t zero[5];
+	uint64_t ranks[RANK_WORDS]; /* bit i: member of what is ranked i; used ones first */
 };
 
 enum key_flag {
@@ -45,8 +39,7 @@ struct resolver {
 	struct held held;
 	struct plan *plan;
 
-	struct ranked *ranked;
-	uint32_t n_ranked;
+	struct ranking ranking;
 
 	struct row_key *keys; /* of each row of the plan */
 	uint32_t cap_rows;
@@ -328,12 +321,12 @@ static int add_demands(struct resolver *rs, const struct row_key *key, struct pl
 	row->demands = rs->plan->n_demands;
 	r = add_held(rs, key->held, row);
 	n_held = rs->plan->n_demands - row->demands;
-	for (uint32_t i = 0; r >= 0 && i < rs->n_ranked; i++)
+	for (uint32_t i = 0; r >= 0 && i < rs->ranking.n; i++)
 		if (key->ranks[i / 64] & UINT64_C(1) << i % 64)
 			r = demand_add(rs, &(struct plan_demand){
-						   .group = rs->ranked[i].index,
-						   .profile = rs->ranked[i].group->profile,
-						   .n_cpus = rs->ranked[i].n_cpus,
+						   .group = rs->ranking.v[i].group,
+						   .profile = rs->ranking.v[i].profile,
+						   .n_cpus = rs->ranking.v[i].n_cpus,
 					   });
 	if (r >= 0 && rs->plan->n_demands == row->demands + n_held)
 		r = demand_add(rs, &(struct plan_demand){
@@ -417,12 +410,13 @@ static int append_row(struct resolver *rs, const struct row_key *key)
 	return 0;
 }
 
-static uint32_t hash_key(const struct row_key *key)
+static uint32_t hash_key(const struct resolver *rs, const struct row_key *key)
 {
 	uint64_t words[sizeof(*key) / sizeof(uint64_t)], h = 0;
+	size_t n = offsetof(struct row_key, ranks) / sizeof(uint64_t) + (rs->ranking.n + 63) / 64;
 
 	memcpy(words, key, sizeof(*key));
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+	for (size_t i = 0; i < n; i++) {
 		h = (h ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
 		h ^= h >> 32;
 	}
@@ -432,7 +426,7 @@ static uint32_t hash_key(const struct row_key *key)
 /* The row with this key, made when there is none. There are never more rows than half the slots. */
 static int intern_row(struct resolver *rs, const struct row_key *key, uint16_t *ret)
 {
-	uint32_t slot = hash_key(key) & rs->mask;
+	uint32_t slot = hash_key(rs, key) & rs->mask;
 	int r;
 
 	/* A slot that is taken means that there are keys. */
@@ -472,8 +466,8 @@ static void make_key(const struct resolver *rs, uint32_t cpu, struct row_key *re
 		ret->disabled_prior = c->disabled_prior;
 		ret->vetoed = c->vetoed;
 	}
-	for (uint32_t i = 0; i < rs->n_ranked; i++)
-		if (cpuset_has(&rs->ranked[i].cpus, cpu))
+	for (uint32_t i = 0; i < rs->ranking.n; i++)
+		if (cpuset_has(&rs->ranking.v[i].cpus, cpu))
 			ret->ranks[i / 64] |= UINT64_C(1) << i % 64;
 }
 
@@ -497,41 +491,6 @@ static int make_rows(struct resolver *rs)
 		rs->plan->row_of[cpu] = row;
 		rs->plan->rows[row].n_cpus++;
 	}
-	return 0;
-}
-
-/* Groups ------------------------------------------------------------------------------------------- */
-
-static int compare_ranked(const void *a, const void *b)
-{
-	const struct ranked *x = a, *y = b;
-
-	if (x->group->priority != y->group->priority)
-		return x->group->priority > y->group->priority ? -1 : 1;
-	if (x->n_cpus != y->n_cpus)
-		return x->n_cpus < y->n_cpus ? -1 : 1;
-	return strcmp(x->group->name, y->group->name);
-}
-
-static int rank_groups(struct resolver *rs)
-{
-	int r;
-
-	rs->ranked = calloc(rs->policy->n_groups + 1, sizeof(*rs->ranked));
-	if (!rs->ranked)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < rs->policy->n_groups; i++) {
-		struct ranked *k = &rs->ranked[rs->n_ranked];
-
-		k->group = &rs->policy->groups[i];
-		k->index = i;
-		r = selector_eval(k->group->cpus, rs->machine, &k->cpus);
-		if (r < 0)
-			return r;
-		k->n_cpus = cpuset_count(&k->cpus);
-		rs->n_ranked++;
-	}
-	qsort(rs->ranked, rs->n_ranked, sizeof(*rs->ranked), compare_ranked);
 	return 0;
 }
 
@@ -563,9 +522,7 @@ static int resolver_init(struct resolver *rs)
 
 static void resolver_done(struct resolver *rs)
 {
-	for (uint32_t i = 0; i < rs->n_ranked; i++)
-		cpuset_done(&rs->ranked[i].cpus);
-	free(rs->ranked);
+	rank_done(&rs->ranking);
 	free(rs->keys);
 	free(rs->slots);
 	held_done(&rs->held);
@@ -583,11 +540,13 @@ int plan_resolve(const struct policy *policy, const struct machine *machine,
 	if (r >= 0)
 		r = held_make(holds, machine->n_cpus, &rs.held);
 	if (r >= 0)
-		r = rank_groups(&rs);
+		r = rank_make(policy, machine, &rs.ranking);
 	if (r >= 0)
 		r = make_rows(&rs);
 	if (r >= 0)
 		held_warn(policy, holds, diags);
+	if (r >= 0)
+		workload_warn(policy, machine, diags);
 	if (r >= 0)
 		r = advice_give(policy, machine, rs.plan, diags);
 	if (r < 0)

@@ -17,7 +17,8 @@
  *    others disabled stays off always. What the limit forbids, EnableStates= does not bring back.
  *  - The strictest limit of all demands wins. Modes, EnableStates= and the row's profile come from the
  *    demand with the highest Priority=, then the fewest CPUs, then the first name; DisableStates= of
- *    all demands add up. DefaultProfile= speaks only for CPUs in no group.
+ *    all demands add up. DefaultProfile= speaks only for CPUs in no group and of no workload.
+ *  - A workload that lives is a group of the CPUs it may run on; one that does not is none.
  *  - A hold's limit is one more of ours. A profile or modes that are held come before those of groups.
  *  - Limits of others (the CPU's own PM QoS file, /dev/cpu_dma_latency) are added to, never overwritten.
  *  - A limit is set where it takes the least: GlobalLatencyLimit= on /dev/cpu_dma_latency, a profile's in the
@@ -107,15 +108,16 @@ struct plan_mode_cell {
 	uint8_t reason; /* enum mode_reason, for effective */
 };
 
-#define PLAN_GROUP_DEFAULT UINT32_MAX /* nobody but DefaultProfile= */
-#define PLAN_GROUP_HOLD	   (UINT32_MAX - 1) /* a hold of a profile */
+#define PLAN_GROUP_WORKLOAD POLICY_GROUPS_MAX /* and more: a workload, by its index */
+#define PLAN_GROUP_DEFAULT  UINT32_MAX /* nobody but DefaultProfile= */
+#define PLAN_GROUP_HOLD	    (UINT32_MAX - 1) /* a hold of a profile */
 
 /* One party that wants something of a CPU. */
 struct plan_demand {
-	uint32_t group; /* index in policy, or one of the above */
+	uint32_t group; /* index of a group in policy, or one of the above */
 	uint32_t profile; /* index in policy */
 	uint32_t
-		n_cpus; /* of the group on this host, of the hold; of all CPUs for DefaultProfile= */
+		n_cpus; /* of the group or workload on this host, of the hold; of all CPUs for DefaultProfile= */
 	bool wins_limit;
 	bool wins_modes;
 };
@@ -203,6 +205,25 @@ int plan_resolve(const struct policy *policy, const struct machine *machine,
 		 const struct holds *holds, struct diag_list *diags, struct plan **ret);
 void plan_free(struct plan *plan);
 DEFINE_CLEANUP(struct plan *, plan_freep, plan_free)
+
+/* Who a demand is of, in the policy's words; NULL for DefaultProfile= and holds. */
+struct plan_party {
+	const char *kind; /* "group", "workload" */
+	const char *name;
+	int32_t priority;
+	const struct place *at;
+};
+bool plan_party_of(const struct policy *policy, const struct plan_demand *d,
+		   struct plan_party *ret);
+
+static inline const struct workload *plan_workload_of(const struct policy *policy,
+						      const struct plan_demand *d)
+{
+	uint32_t i = d->group - PLAN_GROUP_WORKLOAD;
+
+	return d->group >= PLAN_GROUP_WORKLOAD && i < policy->n_workloads ? &policy->workloads[i]
+									  : NULL;
+}
 
 /* The row of a CPU, NULL for an absent one. */
 const struct plan_row *plan_row_of(const struct plan *plan, uint32_t cpu);

@@ -289,10 +289,6 @@ static void check_workload(const struct finisher *f, struct workload *w)
 		     w->name);
 	if (w->profile_name)
 		(void)look_up(f, "Profile", w->profile_name, &w->profile_at, &w->profile);
-	tell(f, DIAG_INFO, &w->at,
-	     "[Workload %s] is checked but not acted on by this version; a [Group NAME] with its CPUs "
-	     "works today",
-	     w->name);
 }
 
 int policy_finish(struct policy *p, struct diag_list *diags)

@@ -185,7 +185,7 @@ static bool has_workload(const struct policy *p, const struct workload *wanted)
 
 		if (streq(w->name, wanted->name))
 			return w->priority == wanted->priority && w->kind == wanted->kind &&
-			       same_string(w->match, wanted->match) &&
+			       w->cpus == wanted->cpus && same_string(w->match, wanted->match) &&
 			       same_string(w->profile_name, wanted->profile_name);
 	}
 	return false;

@@ -25,6 +25,7 @@ enum broadcast_mode { BROADCAST_AUTO, BROADCAST_AVOID, BROADCAST_OFF };
 enum ioport_mode { IOPORT_NATIVE, IOPORT_DIRECT, IOPORT_AUTO };
 enum guard_mode { GUARD_OFF, GUARD_AUTO };
 enum foreign_write { FOREIGN_YIELD, FOREIGN_REASSERT, FOREIGN_ALERT };
+enum workload_cpus { WORKLOAD_CPUS_CPUSET, WORKLOAD_CPUS_ALL };
 enum umwait_c02 { UMWAIT_C02_KEEP, UMWAIT_C02_ON, UMWAIT_C02_OFF };
 
 /* UmwaitMaxTime=keep: what stands in max_time is nobody's business of ours. */
@@ -109,6 +110,7 @@ struct workload {
 	char *matches[WORKLOAD_KINDS]; /* Unit= Slice= Cgroup= Container= as given, owned */
 	char *profile_name;
 	int32_t priority;
+	uint8_t cpus; /* CPUs=, enum workload_cpus */
 	struct place at, match_at, profile_at;
 	/* Filled by policy_finish(): the one match that was given, and the profile's index. */
 	enum workload_kind kind;

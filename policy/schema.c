@@ -301,11 +301,21 @@ const struct schema_row schema_rows[] = {
 	},
 	{
 		.section = SECTION_WORKLOAD,
+		.key = "CPUs",
+		.type = TYPE_CHOICE,
+		.def = "cpuset",
+		.choices = "cpuset|all",
+		.offset = IN_WORKLOAD(cpus),
+		.help = "Those its cpuset leaves it, or all of the machine.",
+		.values = "cpuset or all",
+	},
+	{
+		.section = SECTION_WORKLOAD,
 		.key = "Profile",
 		.type = TYPE_NAME,
 		.offset = IN_WORKLOAD(profile_name),
 		.place = IN_WORKLOAD(profile_at),
-		.help = "Profile of the CPUs it may run on. Must be given.",
+		.help = "Profile of these CPUs. Must be given.",
 		.values = NAME_VALUES,
 	},
 	{
@@ -458,9 +468,7 @@ static const char *const section_notes[SECTION_N] = {
 		"effect and why.\n",
 	[SECTION_GROUP] = "# A group: which CPUs get which profile.\n",
 	[SECTION_WORKLOAD] =
-		"# A workload: CPUs of a unit, slice, cgroup or container, while it lives. "
-		"These sections are\n"
-		"# checked, but this version does not act on them yet.\n",
+		"# A workload: CPUs of a unit, slice, cgroup or container, while it lives.\n",
 };
 
 /* A comment of one or more lines; those behind the first are indented. */

@@ -92,6 +92,28 @@ static char *hold_source_text(struct maker *k, const struct plan_row *row,
 	return text(k, "hold %u of %s (%s)", hold->id, hold_app(hold), ns);
 }
 
+/* The workload whose profile limits the row; NULL: a group, the default, or no profile at all. */
+static const struct workload *limiting_workload(const struct policy *policy,
+						const struct plan *plan, const struct plan_row *row)
+{
+	const struct plan_demand *d = &plan->demands[row->demands];
+
+	for (uint32_t i = 0; row->limit_source == LIMIT_POLICY && i < row->n_demands; i++)
+		if (d[i].wins_limit)
+			return plan_workload_of(policy, &d[i]);
+	return NULL;
+}
+
+static char *profile_source_text(struct maker *k, const struct plan_row *row, const char *ns)
+{
+	const struct workload *w = limiting_workload(k->policy, k->plan, row);
+	bool tight = row->tight && row->limit_ns == row->adapt_ns;
+
+	return text(k, "%sprofile %s%s%s (%s)", tight ? "Adapt= of " : "",
+		    k->policy->profiles[row->limit_profile].name, w ? " of workload " : "",
+		    w ? w->name : "", ns);
+}
+
 static char *limit_source_text(struct maker *k, const struct plan_row *row,
 			       const struct cpuset *cpus)
 {
@@ -102,11 +124,7 @@ static char *limit_source_text(struct maker *k, const struct plan_row *row,
 	case LIMIT_NONE:
 		break;
 	case LIMIT_POLICY:
-		return text(k,
-			    row->tight && row->limit_ns == row->adapt_ns
-				    ? "Adapt= of profile %s (%s)"
-				    : "profile %s (%s)",
-			    k->policy->profiles[row->limit_profile].name, ns);
+		return profile_source_text(k, row, ns);
 	case LIMIT_HOLD:
 		return hold_source_text(k, row, cpus, ns);
 	case LIMIT_GLOBAL_POLICY:
@@ -331,12 +349,14 @@ static bool same_demands(const struct plan *plan, const struct plan_row *a,
 }
 
 /* Do both rows read the same, layers aside? States are told with the profile that disables them. */
-static bool reads_same(const struct plan *plan, const struct plan_row *a, const struct plan_row *b)
+static bool reads_same(const struct policy *policy, const struct plan *plan,
+		       const struct plan_row *a, const struct plan_row *b)
 {
 	if (a->table != b->table || a->online != b->online || a->profile != b->profile ||
 	    a->limit_ns != b->limit_ns || a->limit_source != b->limit_source ||
 	    a->limit_profile != b->limit_profile || a->policy_limit_ns != b->policy_limit_ns ||
 	    a->own_off != b->own_off ||
+	    limiting_workload(policy, plan, a) != limiting_workload(policy, plan, b) ||
 	    MIN_OF(a->cpu_others_ns, a->global_others_ns) !=
 		    MIN_OF(b->cpu_others_ns, b->global_others_ns))
 		return false;
@@ -363,7 +383,7 @@ static uint16_t stands_for(const struct maker *k, uint16_t row)
 	if (k->flags & VIEW_LAYERS || plan->n_rows > MERGE_MAX)
 		return row;
 	for (uint16_t i = 0; i < row; i++)
-		if (reads_same(plan, &plan->rows[i], &plan->rows[row]))
+		if (reads_same(k->policy, plan, &plan->rows[i], &plan->rows[row]))
 			return i;
 	return row;
 }

@@ -16,7 +16,7 @@ static const char *const good[] = {
 	"[Profile b]\nHaltPoll=auto\nDisableStates=C8 \"C 9\"\nEnableStates=C3\n[Profile c]\n[Profile d]\n"
 	"[Group g]\nCPUs=isolated & !(node:1 | 0-3)\nProfile=b\nPriority=3\n[Group h]\nCPUs=0\nProfile=a\n"
 	"[Workload w]\nUnit=a.service\nProfile=a\n",
-	"[Profile a]\nDescription=others\nDisableStates=\nDisableStates=C1\n[Group g]\nCPUs=all\nProfile=a\n",
+	"[Profile a]\nDescription=others\nDisableStates=\nDisableStates=C1\n[Group g]\nCPUs=all\nProfile=a\n[cpu]\n",
 };
 
 static const char *const bad[] = {

@@ -282,7 +282,7 @@ START_TEST(fewer_cpus_then_name_decide_modes)
 	/* also and small have two CPUs each; the name decides and that is told. */
 	ck_assert_str_eq(s.policy->profiles[scene_row(&s, 2)->profile].name, "a");
 	ck_assert(scene_says(&s, DIAG_WARNING,
-			     "CPU 2: groups also and small have the same Priority="));
+			     "CPU 2: group also and group small have the same Priority="));
 	ck_assert(!scene_says(&s, DIAG_WARNING, "groups big"));
 }
 END_TEST

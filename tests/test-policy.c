@@ -278,6 +278,7 @@ START_TEST(test_equal)
 		{"[Workload w]\nUnit=b.service\n", false},
 		{"[Workload w]\nUnit=\nSlice=a.slice\n", false},
 		{"[Workload w]\nPriority=1\n", false},
+		{"[Workload w]\nCPUs=all\n", false},
 		{"[Workload w]\nProfile=balanced\n", false},
 		{"[Workload v]\nUnit=a.service\nProfile=x\n", false},
 		{"[Daemon]\nDefaultProfile=x\n", false},

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # The unit under a real systemd, against the kernel's real files: it starts, is reloaded, refuses a bad
-# policy, is killed, is watched, is stopped; and each time the host gets back what it had.
+# policy, is killed, is watched, is stopped; and each time the host gets back what it had. Workloads are
+# followed on systemd's own units, through the kernel's own cpusets.
 #
 # guests: qemu-systemd-6.1 qemu-systemd-6.12
 # needs: daemon
@@ -115,6 +116,59 @@ back_with_other_pid()
 	[ "$(prop ActiveState)" = active ] && [ "$(prop MainPID)" != "$1" ]
 }
 
+# becomes WHAT CPU0 CPU1: the limits of both CPUs, within a while
+becomes()
+{
+	local i
+	for ((i = 0; i < 300; i++)); do
+		[ "$(qos 0) $(qos 1)" != "$2 $3" ] || break
+		sleep 0.1
+	done
+	is "$1" "$(qos 0) $(qos 1)" "$2 $3"
+}
+
+workloads()
+{
+	local id=4c01db0b339c9a3b7b0c1ffd2a8e3b2b1c1d6a5f4e3d2c1b0a9f8e7d6c5b4a39 db='db-main\x2done.service'
+	cat >"$drop/60-workload.conf" <<-END
+		[Profile quick]
+		LatencyLimit=2us
+		[Profile calm]
+		LatencyLimit=40us
+		[Workload database]
+		Unit=$db
+		Profile=quick
+		[Workload batch]
+		Slice=batch.slice
+		Profile=calm
+		[Workload box]
+		Container=${id:0:12}
+		Profile=quick
+	END
+	works "workloads: the policy is taken" cpuidlectl reload
+	becomes "workloads: none lives" 0 5
+	works "a service with AllowedCPUs=0" systemd-run --quiet --unit="$db" -p AllowedCPUs=0 sleep 3000
+	becomes "it is followed" 2 5
+	is "explain tells it" "$(cpuidlectl explain 0 | grep -o 'which is /.*service')" "which is /system.slice/$db"
+	is "status tells it" "$(cpuidlectl status | sed -n 's/ *Workloads: //p')" "1 of 3 live: database on 0"
+	works "AllowedCPUs=1 while it runs" systemctl set-property --runtime "$db" AllowedCPUs=1
+	becomes "it is followed there" 0 2
+	works "a slice beside it" systemd-run --quiet --unit=job --slice=batch.slice sleep 3000
+	works "with AllowedCPUs=0-1" systemctl set-property --runtime batch.slice AllowedCPUs=0-1
+	becomes "the strictest limit where both are" 40 2
+	works "the service stops" systemctl stop "$db"
+	becomes "what the slice and the group have is left" 40 5
+	works "the last of the slice stops" systemctl stop job
+	becomes "and it is gone" 0 5
+	systemd-run --quiet --scope --unit="docker-$id" -p AllowedCPUs=0 sleep 3000 &
+	becomes "a container's scope" 2 5
+	systemctl stop "docker-$id.scope"
+	wait
+	becomes "and gone" 0 5
+	rm "$drop/60-workload.conf"
+	works "no workloads any more" cpuidlectl reload
+}
+
 echo 200 >/sys/devices/system/cpu/cpu1/power/pm_qos_resume_latency_us
 policy 5us
 override "Restart=no"
@@ -146,6 +200,8 @@ is "with the old limit" "$(qos 1)" 4
 policy 5us
 works "a good one is taken again" cpuidlectl reload
 is "and its limit" "$(qos 1)" 5
+
+workloads
 
 works "the unit stops" systemctl stop $unit
 is "without a failure" "$(prop Result)" success
