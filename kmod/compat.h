@@ -11,11 +11,6 @@
 #include <linux/cpu.h>
 #include <linux/irqflags.h>
 #include <linux/version.h>
-#include <asm/nospec-branch.h>
-
-#ifndef CONFIG_X86_64
-#error "this version of the module is for x86-64"
-#endif
 
 /*
  * Before 6.3 __cpuidle is a bare section and lockdep takes interrupts for off inside ->enter; an
@@ -45,10 +40,12 @@
 #endif
 
 /* Looking for a hypervisor by CPUID has a header and a name of its own since 6.16. */
+#ifdef CONFIG_X86_64
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
 #define cpuid_base_hypervisor hypervisor_cpuid_base
 #else
 #include <asm/cpuid/api.h>
+#endif
 #endif
 
 #endif /* COMPAT_H */

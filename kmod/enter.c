@@ -14,14 +14,14 @@
 #include <linux/sched/idle.h>
 #include <linux/thread_info.h>
 #include <linux/time.h>
+#include "arch.h"
 #include "enter.h"
-#include "x86.h"
 
 DEFINE_PER_CPU_ALIGNED(struct enter_cpu, enter_cpu);
 DEFINE_STATIC_KEY_FALSE(enter_key_broadcast);
 
 enter_fn enter_lower[TABLE_STATES] __read_mostly;
-u32 enter_tsc_khz __read_mostly;
+u32 enter_clock_khz __read_mostly;
 
 /* POLL's own bounds for the time it takes, in every kernel we build on. */
 #define ENTER_POLL_MIN (10 * NSEC_PER_USEC)
@@ -72,6 +72,7 @@ static __always_inline void enter_count(struct cpuidle_driver *drv, struct enter
 		WRITE_ONCE(cpu->broadcasts, cpu->broadcasts + 1);
 }
 
+#ifdef CONFIG_X86_64
 /*
  * No wake-up may be lost: MONITOR must be armed before need_resched() is looked at for the last
  * time. VERW as close before the wait as the kernel's own MWAIT idle has it.
@@ -111,9 +112,37 @@ static __always_inline void enter_umwait(struct enter_cpu *cpu, union table_row 
 			WRITE_ONCE(cpu->c0_rearms, cpu->c0_rearms + 1);
 		}
 	}
-	x86_irq_window();
+	arch_irq_window();
 	current_clr_polling();
 }
+
+/* After the wait, as the kernel's own I/O port entry does, but without its look at the PM timer. */
+static __always_inline int enter_ioport(struct enter_cpu *cpu, int index)
+{
+	perf_lopwr_cb(true);
+	x86_inb(cpu->port[index]);
+	perf_lopwr_cb(false);
+	WRITE_ONCE(cpu->ioports, cpu->ioports + 1);
+	return index;
+}
+
+#else
+/* Refused, so never in a row, on a machine that has none of it (hook_caps()). */
+static __always_inline int enter_sti_mwait(int index)
+{
+	return index;
+}
+
+static __always_inline void enter_umwait(struct enter_cpu *cpu, union table_row row, u32 depth,
+					 u64 end)
+{
+}
+
+static __always_inline int enter_ioport(struct enter_cpu *cpu, int index)
+{
+	return index;
+}
+#endif
 
 /* UMWAIT's control word: 1 is C0.1, 0 is C0.2; the enums have them as 1 and 2. */
 static __always_inline u32 enter_depth(u32 value)
@@ -122,8 +151,8 @@ static __always_inline u32 enter_depth(u32 value)
 }
 
 /*
- * How long POLL may take, in TSC ticks: what the kernel's own POLL would, so that a wrong guess of
- * the governor's is mended as soon. With no other state usable there is nothing to mend.
+ * How long POLL may take, in ticks: what the kernel's own POLL would, so that a wrong guess of the
+ * governor's is mended as soon. With no other state usable there is nothing to mend.
  */
 static __always_inline u64 enter_poll_ticks(struct cpuidle_device *dev, struct cpuidle_driver *drv,
 					    struct enter_cpu *cpu)
@@ -145,7 +174,7 @@ static __always_inline u64 enter_poll_ticks(struct cpuidle_device *dev, struct c
 		ns = ENTER_POLL_MAX;
 	dev->poll_limit_ns = ns;
 	cpu->poll_ns = ns;
-	cpu->poll_ticks = other ? ns * enter_tsc_khz / USEC_PER_SEC : U64_MAX;
+	cpu->poll_ticks = other ? ns * enter_clock_khz / USEC_PER_SEC : U64_MAX;
 	return cpu->poll_ticks;
 }
 
@@ -155,10 +184,10 @@ static __always_inline int enter_poll(struct cpuidle_device *dev, struct cpuidle
 	u64 ticks = enter_poll_ticks(dev, drv, cpu), end = U64_MAX;
 
 	if (ticks != U64_MAX)
-		end = x86_tsc() + ticks;
+		end = arch_clock() + ticks;
 	dev->poll_time_limit = false;
 	enter_umwait(cpu, row, enter_depth(row.poll), end);
-	if (x86_tsc() >= end && !need_resched())
+	if (arch_clock() >= end && !need_resched())
 		dev->poll_time_limit = true;
 	return index;
 }
@@ -175,16 +204,6 @@ __cpuidle int enter_c0(struct cpuidle_device *dev, struct cpuidle_driver *drv, i
 	if (!row.c0)
 		return -EBUSY;
 	enter_umwait(cpu, row, enter_depth(row.c0), U64_MAX);
-	return index;
-}
-
-/* After the wait, as the kernel's own I/O port entry does, but without its look at the PM timer. */
-static __always_inline int enter_ioport(struct enter_cpu *cpu, int index)
-{
-	perf_lopwr_cb(true);
-	x86_inb(cpu->port[index]);
-	perf_lopwr_cb(false);
-	WRITE_ONCE(cpu->ioports, cpu->ioports + 1);
 	return index;
 }
 
@@ -205,28 +224,39 @@ static __always_inline int enter_halt(struct cpuidle_device *dev, struct cpuidle
 /* True when there is work to do; interrupts are served meanwhile. */
 static __always_inline bool enter_poll_for(u64 ticks)
 {
-	u64 start = x86_tsc();
+	u64 start = arch_clock();
 	bool found = true;
 
-	x86_irq_on();
+	arch_irq_on();
 	if (!current_set_polling_and_test()) {
 		while (!need_resched()) {
-			cpu_relax();
-			if (x86_tsc() - start > ticks) {
+			arch_relax(start, ticks);
+			if (arch_clock() - start > ticks) {
 				found = need_resched();
 				break;
 			}
 		}
 	}
-	x86_irq_off();
+	arch_irq_off();
 	current_clr_polling();
 	return found;
 }
 
+#ifndef CONFIG_ARCH_HAS_CPU_RELAX
+/* Where the kernel has no polling state to give to a driver. */
+__cpuidle int enter_spin(struct cpuidle_device *dev, struct cpuidle_driver *drv, int index)
+{
+	u64 ticks = enter_poll_ticks(dev, drv, raw_cpu_ptr(&enter_cpu));
+
+	dev->poll_time_limit = !enter_poll_for(ticks);
+	return index;
+}
+#endif
+
 /* The limit for the next time, by how long the CPU was halted. */
 static __always_inline void enter_adapt(struct enter_cpu *cpu, u64 max, u64 halted)
 {
-	u64 start = ENTER_HALT_START * enter_tsc_khz / USEC_PER_SEC, ticks = cpu->halt_ticks;
+	u64 start = ENTER_HALT_START * enter_clock_khz / USEC_PER_SEC, ticks = cpu->halt_ticks;
 
 	if (halted > max)
 		ticks = ticks < max / 64 ? 0 : ticks / 2;
@@ -243,7 +273,7 @@ static __always_inline void enter_adapt(struct enter_cpu *cpu, u64 max, u64 halt
 static __always_inline int enter_haltpoll(struct cpuidle_device *dev, struct cpuidle_driver *drv,
 					  struct enter_cpu *cpu, union table_row row, int index)
 {
-	u64 max = row.haltpoll_us * enter_tsc_khz / 1000, start;
+	u64 max = row.haltpoll_us * enter_clock_khz / 1000, start;
 	int ret;
 
 	if (cpu->halt_ticks && !cpu->halt_polled) {
@@ -258,9 +288,9 @@ static __always_inline int enter_haltpoll(struct cpuidle_device *dev, struct cpu
 		return 0;
 	}
 	cpu->halt_polled = false;
-	start = x86_tsc();
+	start = arch_clock();
 	ret = enter_halt(dev, drv, cpu, row, index);
-	enter_adapt(cpu, max, x86_tsc() - start);
+	enter_adapt(cpu, max, arch_clock() - start);
 	return ret;
 }
 
@@ -277,7 +307,7 @@ static __always_inline int enter_haltpoll(struct cpuidle_device *dev, struct cpu
 static __always_inline void enter_leave(int index)
 {
 	if (raw_cpu_read(enter_cpu.row.w) & BIT(index)) {
-		x86_irq_window();
+		arch_irq_window();
 		raw_cpu_inc(enter_cpu.windows);
 	} else {
 		raw_cpu_inc(enter_cpu.exits);

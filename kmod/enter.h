@@ -54,7 +54,7 @@ struct enter_cpu {
 
 DECLARE_PER_CPU_ALIGNED(struct enter_cpu, enter_cpu);
 DECLARE_STATIC_KEY_FALSE(enter_key_broadcast);
-extern u32 enter_tsc_khz; /* of the TSC that UMWAIT's end is told in; written once */
+extern u32 enter_clock_khz; /* of arch_clock(); written once */
 
 typedef int (*enter_fn)(struct cpuidle_device *dev, struct cpuidle_driver *drv, int index);
 
@@ -66,6 +66,9 @@ int enter_c0(struct cpuidle_device *dev, struct cpuidle_driver *drv, int index);
 
 /* Is the CPU in our code? By its counters. */
 bool enter_inside(const struct enter_cpu *cpu);
+
+/* The ->enter of a polling state, for kernels that have none. */
+int enter_spin(struct cpuidle_device *dev, struct cpuidle_driver *drv, int index);
 
 /* On the CPU itself, interrupts off: take notice of a new row. An IPI handler. */
 void enter_refresh(void *unused);

@@ -15,18 +15,11 @@
 #include <linux/slab.h>
 #include <linux/stop_machine.h>
 #include <linux/uaccess.h>
-#include <asm/cpufeature.h>
-#include <asm/msr.h>
-#include <asm/processor.h>
+#include "arch.h"
 #include "enter.h"
 #include "hook.h"
 #include "insert.h"
 #include "ioport.h"
-
-/* Flags of intel_idle's own, in no header */
-#define HOOK_INTEL_IBRS	  BIT(16)
-#define HOOK_INTEL_XSTATE BIT(17)
-#define HOOK_INTEL_HINT	  GENMASK(31, 24)
 
 static struct cpuidle_driver *hook_drv;
 static u32 *hook_waitpkg; /* set of CPUs, one word for 32 */
@@ -45,12 +38,11 @@ void hook_exit(void)
 const char *hook_refusal(void)
 {
 	struct cpuidle_driver *drv = cpuidle_get_driver();
+	const char *why = arch_refusal(drv);
 	int i;
 
-	if (boot_cpu_has(X86_FEATURE_XENPV))
-		return "a Xen PV guest has no cpuidle";
-	if (!drv && boot_option_idle_override != IDLE_NO_OVERRIDE)
-		return "idle= on the kernel's command line keeps cpuidle off";
+	if (why)
+		return why;
 	for (i = 0; drv && i < drv->state_count; i++)
 		if (!drv->states[i].enter)
 			return "the cpuidle driver has a state that cannot be entered";
@@ -60,71 +52,6 @@ const char *hook_refusal(void)
 enter_fn hook_lower(const struct cpuidle_driver *drv, int index)
 {
 	return hook_stands(drv, index) ? enter_lower[index] : drv->states[index].enter;
-}
-
-/*
- * Which states idle without kernel IBRS? Those flagged so, and those entered by the same function
- * as one of them: a parameter of intel_idle's makes it so for all.
- */
-static u32 hook_ibrs(const struct cpuidle_driver *drv)
-{
-	u32 ibrs = 0;
-	int i, k;
-
-	if (!cpu_feature_enabled(X86_FEATURE_KERNEL_IBRS))
-		return 0;
-	for (i = 0; i < drv->state_count; i++) {
-		if (!(drv->states[i].flags & HOOK_INTEL_IBRS))
-			continue;
-		for (k = 0; k < drv->state_count; k++)
-			if (hook_lower(drv, k) == hook_lower(drv, i))
-				ibrs |= BIT(k);
-	}
-	return ibrs;
-}
-
-/* intel_idle keeps the hint in its flags, acpi_idle tells it in words. C1 is hint 0 in both. */
-static bool hook_mwait_c1(const struct cpuidle_driver *drv, const struct cpuidle_state *state)
-{
-	if (!boot_cpu_has(X86_FEATURE_MWAIT) || state->flags & CPUIDLE_FLAG_POLLING)
-		return false;
-	if (!strcmp(drv->name, "intel_idle"))
-		return !(state->flags & HOOK_INTEL_HINT);
-	if (!strcmp(drv->name, "acpi_idle"))
-		return !strcmp(state->desc, "ACPI FFH MWAIT 0x0");
-	return false;
-}
-
-/* Hybrid parts may differ by CPU. One that was never online has no features yet. */
-static bool hook_find_waitpkg(void)
-{
-	u32 cpu, any = 0;
-
-	memset(hook_waitpkg, 0, table_words(nr_cpu_ids) * sizeof(*hook_waitpkg));
-	for_each_possible_cpu(cpu) {
-		if (!cpu_has(&cpu_data(cpu), X86_FEATURE_WAITPKG))
-			continue;
-		hook_waitpkg[cpu / 32] |= 1u << (cpu % 32);
-		any = 1;
-	}
-	return any;
-}
-
-static void hook_cpu_caps(struct table_caps *caps)
-{
-	caps->timer_stops = !boot_cpu_has(X86_FEATURE_ARAT);
-	caps->monitor_bug = boot_cpu_has_bug(X86_BUG_MONITOR) ||
-			    boot_cpu_has_bug(X86_BUG_CLFLUSH_MONITOR);
-	caps->in_guest = boot_cpu_has(X86_FEATURE_HYPERVISOR);
-	caps->waitpkg = hook_waitpkg;
-	caps->clock_bad = !enter_tsc_khz ||
-			  !(boot_cpu_has(X86_FEATURE_NONSTOP_TSC) || caps->in_guest);
-	if (!hook_find_waitpkg())
-		caps->c0_reason = "no CPU has UMWAIT (WAITPKG)";
-	else if (caps->monitor_bug)
-		caps->c0_reason = "MONITOR is unreliable on this CPU";
-	else if (!boot_cpu_has(X86_FEATURE_CONSTANT_TSC) || !enter_tsc_khz)
-		caps->c0_reason = "the TSC does not run at one rate";
 }
 
 static void hook_state_caps(const struct cpuidle_driver *drv, const struct cpuidle_state *state,
@@ -138,10 +65,7 @@ static void hook_state_caps(const struct cpuidle_driver *drv, const struct cpuid
 		caps->rcu_idle |= bit;
 	if (state->flags & CPUIDLE_FLAG_COUPLED)
 		caps->coupled |= bit;
-	if (hook_mwait_c1(drv, state))
-		caps->mwait_c1 |= bit;
-	if (!strcmp(drv->name, "intel_idle") && state->flags & HOOK_INTEL_XSTATE)
-		caps->xstate |= bit;
+	arch_state_caps(drv, state, bit, caps);
 }
 
 /* The first state that halts, where it is an ordinary one. */
@@ -158,7 +82,9 @@ void hook_caps(const struct cpuidle_driver *drv, struct table_caps *caps)
 	int i, at = drv && drv == hook_drv ? insert_at() : -1;
 
 	memset(caps, 0, sizeof(*caps));
-	hook_cpu_caps(caps);
+	memset(hook_waitpkg, 0, table_words(nr_cpu_ids) * sizeof(*hook_waitpkg));
+	caps->waitpkg = hook_waitpkg;
+	arch_cpu_caps(caps, hook_waitpkg);
 	if (!drv) {
 		caps->row_reason = "there is no cpuidle driver";
 		caps->ioport_reason = caps->row_reason;
@@ -168,18 +94,9 @@ void hook_caps(const struct cpuidle_driver *drv, struct table_caps *caps)
 		if (i != at)
 			hook_state_caps(drv, &drv->states[i], BIT(caps->states++), caps);
 	caps->c1 = hook_c1(caps);
-	if (!strcmp(drv->name, "intel_idle"))
-		caps->ibrs = table_set_plain(hook_ibrs(drv), at);
+	caps->ibrs = table_set_plain(arch_ibrs(drv), at);
 	caps->row_reason = insert_refusal(drv);
 	ioport_caps(drv, caps);
-}
-
-bool hook_umwait_control(u32 *control)
-{
-	u32 high;
-
-	return boot_cpu_has(X86_FEATURE_WAITPKG) &&
-	       !rdmsr_safe(MSR_IA32_UMWAIT_CONTROL, control, &high);
 }
 
 bool hook_stands(const struct cpuidle_driver *drv, int index)

@@ -17,9 +17,6 @@ const char *hook_refusal(void);
 /* What @drv's table allows; all zero without a driver. */
 void hook_caps(const struct cpuidle_driver *drv, struct table_caps *caps);
 
-/* IA32_UMWAIT_CONTROL of this CPU; false where there is none. */
-bool hook_umwait_control(u32 *control);
-
 /* The driver's own ->enter of row @index. */
 enter_fn hook_lower(const struct cpuidle_driver *drv, int index);
 

@@ -24,7 +24,7 @@ static int measure_put_u64(struct sk_buff *skb, int attr, u64 value)
 
 static u64 measure_ns(u64 ticks)
 {
-	return enter_tsc_khz ? div_u64(ticks * USEC_PER_SEC, enter_tsc_khz) : 0;
+	return enter_clock_khz ? div_u64(ticks * USEC_PER_SEC, enter_clock_khz) : 0;
 }
 
 /* Each counter is one word, written by its CPU alone: reading it here needs no more. */

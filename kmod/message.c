@@ -3,6 +3,7 @@
 #include <linux/cpuidle.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include "arch.h"
 #include "enter.h"
 #include "event.h"
 #include "hook.h"
@@ -147,7 +148,7 @@ static int message_put_c0(struct sk_buff *skb, const struct table_caps *caps)
 	u32 control;
 
 	if (nla_put(skb, A(WAITPKG), message_mask_size(), caps->waitpkg) ||
-	    (hook_umwait_control(&control) && nla_put_u32(skb, A(UMWAIT_CONTROL), control)) ||
+	    (arch_umwait_control(&control) && nla_put_u32(skb, A(UMWAIT_CONTROL), control)) ||
 	    (caps->c0_reason && nla_put_string(skb, A(C0_REASON), caps->c0_reason)) ||
 	    (caps->row_reason && nla_put_string(skb, A(C0_ROW_REASON), caps->row_reason)))
 		return -EMSGSIZE;

@@ -7,7 +7,7 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/workqueue.h>
-#include <asm/tsc.h>
+#include "arch.h"
 #include "enter.h"
 #include "event.h"
 #include "hook.h"
@@ -459,7 +459,7 @@ int modes_init(void)
 	}
 	for_each_possible_cpu(cpu)
 		modes_can_exist[cpu / 32] |= 1u << (cpu % 32);
-	enter_tsc_khz = tsc_khz;
+	enter_clock_khz = arch_clock_khz();
 	own_init();
 	return 0;
 }

@@ -9,29 +9,36 @@
 #include <linux/sched.h>
 #include <linux/sched/idle.h>
 #include <linux/stop_machine.h>
+#include "arch.h"
+#include "enter.h"
 #include "own.h"
-#include "x86.h"
 
 static __cpuidle int own_halt(struct cpuidle_device *dev, struct cpuidle_driver *drv, int index)
 {
-	/* a remote wake-up sends an interrupt, which is pending until STI's shadow is over */
-	if (!need_resched()) {
-		x86_idle_clear_cpu_buffers();
-		x86_sti_hlt();
-	}
+	if (!need_resched())
+		arch_halt();
 	return index;
 }
 
-/* Row 0 is written by the kernel's cpuidle_poll_state_init(). */
+/* Row 0 is written by the kernel's cpuidle_poll_state_init(), where it has one. */
 static struct cpuidle_driver own_drv = {
 	.name = "cpuidle_policy",
+#ifndef CONFIG_ARCH_HAS_CPU_RELAX
+	.states[0] = {
+		.enter = enter_spin,
+		.power_usage = -1,
+		.name = "POLL",
+		.desc = "CPUIDLE CORE POLL IDLE",
+		.flags = CPUIDLE_FLAG_POLLING,
+	},
+#endif
 	.states[1] = {
 		.enter = own_halt,
 		.exit_latency = 1,
 		.target_residency = 1,
 		.power_usage = -1,
-		.name = "HALT",
-		.desc = "HLT",
+		.name = ARCH_HALT_NAME,
+		.desc = ARCH_HALT_DESC,
 	},
 	.state_count = 2,
 };

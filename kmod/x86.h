@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* x86 - the few instructions the idle path is made of, each always inline */
+/* x86 - the few instructions the idle path is made of, each always inline; see arch.h */
 #ifndef X86_H
 #define X86_H
 
+#include <linux/cpuidle.h>
+#include <asm/nospec-branch.h>
 #include "compat.h"
+
+#define ARCH_HALT_NAME "HALT"
+#define ARCH_HALT_DESC "HLT"
 
 /*
  * Plain instructions instead of the paravirt calls: with those, patching leaves fillers behind.
  * Where they would differ, under Xen PV, there is no cpuidle (hook_refusal()).
  */
-static __always_inline void x86_irq_off(void)
+static __always_inline void arch_irq_off(void)
 {
 	if (COMPAT_TRACED_OFF)
 		local_irq_disable();
@@ -18,16 +23,18 @@ static __always_inline void x86_irq_off(void)
 }
 
 /* Interrupts are let in after the instruction that follows STI. */
-static __always_inline void x86_irq_window(void)
+static __always_inline void arch_irq_window(void)
 {
 	asm volatile("sti; nop" ::: "memory");
-	x86_irq_off();
+	arch_irq_off();
 }
 
-static __always_inline void x86_sti_hlt(void)
+/* A remote wake-up sends an interrupt, which is pending until STI's shadow is over. */
+static __always_inline void arch_halt(void)
 {
+	x86_idle_clear_cpu_buffers();
 	asm volatile("sti; hlt" ::: "memory");
-	x86_irq_off();
+	arch_irq_off();
 }
 
 static __always_inline void x86_monitor(const void *address)
@@ -42,10 +49,10 @@ static __always_inline void x86_monitor(const void *address)
 static __always_inline void x86_sti_mwait(void)
 {
 	asm volatile("sti; .byte 0x0f, 0x01, 0xc9" : : "a"(0), "c"(0) : "memory");
-	x86_irq_off();
+	arch_irq_off();
 }
 
-static __always_inline void x86_irq_on(void)
+static __always_inline void arch_irq_on(void)
 {
 	asm volatile("sti" ::: "memory");
 }
@@ -57,7 +64,12 @@ static __always_inline void x86_inb(u16 port)
 	asm volatile("inb %1, %0" : "=a"(value) : "Nd"(port) : "memory");
 }
 
-static __always_inline u64 x86_tsc(void)
+static __always_inline void arch_relax(u64 start, u64 ticks)
+{
+	cpu_relax();
+}
+
+static __always_inline u64 arch_clock(void)
 {
 	u32 low, high;
 

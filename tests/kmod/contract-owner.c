@@ -42,12 +42,12 @@ static int64_t limit_of(uint32_t id, int cpu)
 
 static void test_qos_refused(void)
 {
-	uint32_t one = 1, far[32] = { 0 };
+	uint32_t one = 1, far[8] = { 0 };
 	uint32_t id;
 
-	far[31] = 1u << 31;
+	far[7] = 1u << 31;
 	refused(&own, wire_qos(&own, 0, &one, 1, 1000), EINVAL, "id 0", "request 0");
-	refused(&own, wire_qos(&own, 1, far, 32, 1000), ERANGE, "cannot exist", "far CPU");
+	refused(&own, wire_qos(&own, 1, far, 8, 1000), ERANGE, "cannot exist", "far CPU");
 	refused(&own, wire_qos(&own, 1, &one, 1, 1LL << 62), ERANGE, "leave", "latency too long");
 	refused(&other, wire_qos(&other, 1, &one, 1, 1000), EBUSY, "held by", "another's request");
 	for (id = 1; id <= CPUIDLE_POLICY_QOS_MAX; id++)

@@ -5,7 +5,7 @@
 # driver's table must be what it was.
 #
 # guests: qemu-none-6.1 qemu-acpi-6.12 bochs-spr-6.1 bochs-skx-6.1
-# more: qemu-acpi-6.1 qemu-none-6.12 bochs-spr-6.12
+# more: qemu-acpi-6.1 qemu-none-6.12 bochs-spr-6.12 qemu-arm-none-6.12
 # debug: qemu-none-debug qemu-acpi-debug bochs-spr-debug
 # needs: module kmodctl
 /kmodctl snapshot >/tmp/before

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # The project built for another machine, on that machine: the daemon with a policy, asked by the client,
-# without the module. Where psci_idle has states the kernel's counters say what is entered; where there
-# is no idle driver both say so, and the latency limit is kept all the same.
+# without the module. Where psci_idle has states the kernel's counters say what is entered, and the module
+# has a reason to keep off; where there is no idle driver both say so, and the limit is kept all the same.
 #
 # guests: qemu-arm-psci-6.1 qemu-arm-none-6.12
-# needs: daemon
+# needs: daemon module kmodctl
 cpu=/sys/devices/system/cpu
 log=/run/daemon.log
 count=0
@@ -123,6 +123,24 @@ qemu-arm-psci-*)
 	until_true gone
 	is "stopped: the files are as they were" "$(qos 0) $(disabled 1 1)" "0 0"
 	is "and both enter retention again" "$(entered 0 2) $(entered 1 2)" "yes yes"
+
+	# the module refuses this driver, the daemon says why and goes on with the files
+	insmod /cpuidle_policy.ko
+	has "a row is refused" "$(/kmodctl try "cpus=0 count=1")" "these are not hooked"
+	sed -i '/^LatencyLimit/a C1Interrupts=window' /etc/cpuidled/cpuidled.conf.d/50-guest.conf
+	start
+	sed 's/^/# status: /' /run/status
+	cpuidlectl explain 0 >/run/explain
+	sed 's/^/# explain: /' /run/explain
+	has "the log has the module's reason" "$(cat $log)" "limits only, no policy: on arm64 each CPU has"
+	has "explain says what comes of the window" "$(cat /run/explain)" \
+		"the loaded cpuidle_policy.ko cannot do it here"
+	has "the module keeps the limit all the same" "$(/kmodctl qos)" 150000
+	is "CPU 0 enters no retention, CPU 1 does" "$(entered 0 2) $(entered 1 2)" "no yes"
+	kill "$pid"
+	until_true gone
+	rmmod cpuidle_policy
+	is "and the module can go" $? 0
 	;;
 *)
 	is "no idle driver" "$(cat $cpu/cpuidle/current_driver)" none
