@@ -358,8 +358,8 @@ static void put_change(struct doc *d, json_t *item, const struct change *c)
 		snprintf(knob, sizeof(knob), "cpu_dma_latency");
 		snprintf(path, sizeof(path), "dev/cpu_dma_latency");
 		break;
-	case KNOB_UMWAIT:
-		(void)sysfs_umwait_path(c->state, path, sizeof(path));
+	case KNOB_HOST:
+		(void)sysfs_knob_path(c->state, path, sizeof(path));
 		snprintf(knob, sizeof(knob), "%s", strrchr(path, '/') + 1);
 		is_latency = false;
 		break;

@@ -96,22 +96,33 @@ static void read_virt(struct facts *f)
 			f->m->virt = VIRT_GUEST;
 }
 
-#define HALTPOLL_DIR "sys/module/haltpoll/parameters/guest_halt_poll_"
+/* A number up to max. What is no such number counts as no file: there is nothing to put back then. */
+static void read_knob(int dir, const char *path, uint64_t max, struct machine_knob *ret)
+{
+	char buf[WORD_MAX];
+	int n = readfile_line(dir, path, buf, sizeof(buf));
+
+	if (n < 0)
+		return;
+	ret->cut = n == 0;
+	if (n > 0 && units_parse_u64(buf, 0, max, &ret->now) < 0)
+		return;
+	ret->prior = ret->now;
+	ret->present = true;
+}
 
 static void read_haltpoll(struct facts *f)
 {
 	struct machine_haltpoll *h = &f->m->haltpoll;
 	uint64_t value;
 
-	if (readfile_u64(f->root, HALTPOLL_DIR "ns", &h->poll_ns) < 0)
-		return;
-	h->present = true;
-	(void)readfile_u64(f->root, HALTPOLL_DIR "grow_start", &h->grow_start_ns);
-	if (readfile_u64(f->root, HALTPOLL_DIR "grow", &value) == 0)
+	read_knob(f->root, FACTS_HALTPOLL "ns", UINT32_MAX, &f->m->knobs[HOST_HALTPOLL]);
+	(void)readfile_u64(f->root, FACTS_HALTPOLL "grow_start", &h->grow_start_ns);
+	if (readfile_u64(f->root, FACTS_HALTPOLL "grow", &value) == 0)
 		h->grow = (uint32_t)value;
-	if (readfile_u64(f->root, HALTPOLL_DIR "shrink", &value) == 0)
+	if (readfile_u64(f->root, FACTS_HALTPOLL "shrink", &value) == 0)
 		h->shrink = (uint32_t)value;
-	h->allow_shrink = readfile_switch(f->root, HALTPOLL_DIR "allow_shrink") == 1;
+	h->allow_shrink = readfile_switch(f->root, FACTS_HALTPOLL "allow_shrink") == 1;
 }
 
 /*
@@ -155,21 +166,6 @@ static int read_text(struct facts *f, const char *path, char **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* A number up to max. What is no such number counts as no file: there is nothing to put back then. */
-static void read_knob(struct facts *f, const char *path, uint64_t max, struct machine_knob *ret)
-{
-	char buf[WORD_MAX];
-	int n = readfile_line(f->cpu_dir, path, buf, sizeof(buf));
-
-	if (n < 0)
-		return;
-	ret->cut = n == 0;
-	if (n > 0 && units_parse_u64(buf, 0, max, &ret->now) < 0)
-		return;
-	ret->prior = ret->now;
-	ret->present = true;
-}
-
 static void read_cpuidle(struct facts *f)
 {
 	struct machine *m = f->m;
@@ -182,8 +178,8 @@ static void read_cpuidle(struct facts *f)
 		(void)readfile_line(f->cpu_dir, "cpuidle/current_governor_ro", m->governor,
 				    sizeof(m->governor));
 	m->c1_demotion = readfile_switch(f->cpu_dir, "cpuidle/intel_c1_demotion");
-	read_knob(f, "umwait_control/enable_c02", 1, &m->umwait[UMWAIT_C02]);
-	read_knob(f, "umwait_control/max_time", UINT32_MAX, &m->umwait[UMWAIT_MAX]);
+	read_knob(f->cpu_dir, "umwait_control/enable_c02", 1, &m->knobs[HOST_UMWAIT_C02]);
+	read_knob(f->cpu_dir, "umwait_control/max_time", UINT32_MAX, &m->knobs[HOST_UMWAIT_MAX]);
 }
 
 int facts_read(int root_fd, int cpu_dir, struct diag_list *diags, struct machine *m)

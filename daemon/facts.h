@@ -4,6 +4,8 @@
 
 #include "machine.h"
 
+#define FACTS_HALTPOLL "sys/module/haltpoll/parameters/guest_halt_poll_"
+
 /*
  * What is the same for all CPUs of a host: driver, governor, processor features, guest or not, requests on
  * /dev/cpu_dma_latency, kernel release and command line. Part of sysfs_read_machine().

@@ -72,11 +72,11 @@ static bool looser(uint8_t kind, uint64_t a, uint64_t b)
 }
 
 /* Neither longer nor deeper is a promise to anybody here: any other value is theirs instead of ours. */
-static enum foreign_verdict judge_umwait(struct foreign *f, enum foreign_write answer,
-					 struct machine *m, struct change *c, uint64_t found,
-					 uint64_t now_ns)
+static enum foreign_verdict judge_knob(struct foreign *f, enum foreign_write answer,
+				       struct machine *m, struct change *c, uint64_t found,
+				       uint64_t now_ns)
 {
-	struct machine_knob *k = &m->umwait[c->state];
+	struct machine_knob *k = &m->knobs[c->state];
 	bool ours = k->now != k->prior;
 	enum foreign_verdict verdict;
 
@@ -106,8 +106,8 @@ enum foreign_verdict foreign_judge(struct foreign *f, enum foreign_write answer,
 	enum foreign_verdict verdict;
 	uint64_t now, prior;
 
-	if (c->kind == KNOB_UMWAIT)
-		return judge_umwait(f, answer, m, c, found, now_ns);
+	if (c->kind == KNOB_HOST)
+		return judge_knob(f, answer, m, c, found, now_ns);
 	take_over(cpu, c, found, &now, &prior);
 	c->from = now;
 	c->to = found;
@@ -138,9 +138,9 @@ uint32_t foreign_forget(struct machine *m)
 		n += (uint32_t)__builtin_popcount(m->cpus[i].left);
 		m->cpus[i].left = 0;
 	}
-	for (uint32_t i = 0; i < UMWAIT_N; i++) {
-		n += m->umwait[i].left;
-		m->umwait[i].left = false;
+	for (uint32_t i = 0; i < HOST_KNOBS; i++) {
+		n += m->knobs[i].left;
+		m->knobs[i].left = false;
 	}
 	return n;
 }
@@ -149,8 +149,8 @@ uint32_t foreign_count_looser(const struct machine *m, const struct plan *plan)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < UMWAIT_N; i++)
-		n += m->umwait[i].left;
+	for (uint32_t i = 0; i < HOST_KNOBS; i++)
+		n += m->knobs[i].left;
 	for (uint32_t i = 0; i < MIN_OF(m->n_cpus, plan->n_cpus); i++) {
 		const struct machine_cpu *cpu = &m->cpus[i];
 		const struct plan_row *row = plan_row_of(plan, i);

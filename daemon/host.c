@@ -41,7 +41,7 @@ static int set_file(const struct host *h, const struct change *c, uint64_t value
 	host_knob_path(c, path, sizeof(path));
 	if (c->kind == KNOB_DISABLE)
 		return write_file(h->root_fd, path, value ? "1\n" : "0\n", 2);
-	if (c->kind == KNOB_UMWAIT) {
+	if (c->kind == KNOB_HOST) {
 		snprintf(text, sizeof(text), "%" PRIu64 "\n", value);
 		return write_file(h->root_fd, path, text, strlen(text));
 	}
@@ -238,7 +238,7 @@ static int host_set(void *data, const struct change *c, uint64_t value)
 	switch ((enum knob_kind)c->kind) {
 	case KNOB_QOS:
 	case KNOB_DISABLE:
-	case KNOB_UMWAIT:
+	case KNOB_HOST:
 		return set_file(h, c, value);
 	case KNOB_GLOBAL:
 		return set_global(h, value);
@@ -253,7 +253,7 @@ static int host_get(void *data, const struct change *c, uint64_t *ret)
 	switch ((enum knob_kind)c->kind) {
 	case KNOB_QOS:
 	case KNOB_DISABLE:
-	case KNOB_UMWAIT:
+	case KNOB_HOST:
 		return get_file(h, c, ret);
 	case KNOB_GLOBAL:
 		return get_global(h, c, ret);
@@ -364,9 +364,8 @@ const char *host_knob_name(const struct change *c, char *buf, size_t size)
 	case KNOB_GLOBAL:
 		snprintf(buf, size, "cpu_dma_latency");
 		break;
-	case KNOB_UMWAIT:
-		snprintf(buf, size, "umwait_control/%s",
-			 c->state == UMWAIT_C02 ? "enable_c02" : "max_time");
+	case KNOB_HOST:
+		snprintf(buf, size, "%s", machine_knob_name(c->state));
 		break;
 	}
 	return buf;
@@ -379,8 +378,8 @@ const char *host_knob_path(const struct change *c, char *buf, size_t size)
 		return sysfs_qos_path(c->cpu, buf, size);
 	case KNOB_DISABLE:
 		return sysfs_disable_path(c->cpu, machine_file_of(c->own_row, c->state), buf, size);
-	case KNOB_UMWAIT:
-		return sysfs_umwait_path(c->state, buf, size);
+	case KNOB_HOST:
+		return sysfs_knob_path(c->state, buf, size);
 	case KNOB_GLOBAL:
 		snprintf(buf, size, HOST_GLOBAL_PATH);
 		break;

@@ -68,7 +68,7 @@ static void look_at(struct manager *m, struct change *c, struct look *l)
 		return;
 	}
 	row = plan_row_of(m->plan, c->cpu);
-	if (c->kind == KNOB_UMWAIT)
+	if (c->kind == KNOB_HOST)
 		row = m->plan->rows; /* any: it is of no CPU */
 	r = a->ops->get(a->data, c, &found);
 	if (r == -ENOENT || r == -ENODEV || !row)
@@ -140,9 +140,9 @@ static void take_up(struct manager *m, const struct machine *now)
 		watch_mark(&m->watch, i, bits);
 		any = any || bits;
 	}
-	for (uint32_t i = 0; i < UMWAIT_N; i++)
-		if (now->umwait[i].now != m->machine->umwait[i].now) {
-			watch_mark_umwait(&m->watch, i);
+	for (uint32_t i = 0; i < HOST_KNOBS; i++)
+		if (now->knobs[i].now != m->machine->knobs[i].now) {
+			watch_mark_knob(&m->watch, i);
 			any = true;
 		}
 	if (!any)
@@ -165,8 +165,8 @@ int manager_verify(struct manager *m, struct findings *ret)
 		return r;
 	for (uint32_t i = 0; i < MIN_OF(now->n_cpus, m->machine->n_cpus); i++)
 		now->cpus[i].left = m->machine->cpus[i].left;
-	for (uint32_t i = 0; i < UMWAIT_N; i++)
-		now->umwait[i].left = m->machine->umwait[i].left;
+	for (uint32_t i = 0; i < HOST_KNOBS; i++)
+		now->knobs[i].left = m->machine->knobs[i].left;
 	r = verify_make(m->plan, now, &m->transition.actuator, &found);
 	if (r < 0)
 		return r;

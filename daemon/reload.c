@@ -26,8 +26,8 @@ static int carry_over(const struct machine *old, struct machine *m, uint32_t *n_
 		m->cpus[i].vetoed = old->cpus[i].vetoed;
 		m->cpus[i].tight = old->cpus[i].tight;
 	}
-	for (uint32_t i = 0; i < UMWAIT_N; i++)
-		m->umwait[i].left = old->umwait[i].left;
+	for (uint32_t i = 0; i < HOST_KNOBS; i++)
+		m->knobs[i].left = old->knobs[i].left;
 	return 0;
 }
 

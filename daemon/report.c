@@ -22,7 +22,7 @@ struct line {
 
 const char *report_value(uint8_t kind, uint64_t value, char *buf)
 {
-	if (kind != KNOB_DISABLE && kind != KNOB_UMWAIT)
+	if (kind != KNOB_DISABLE && kind != KNOB_HOST)
 		return units_format_latency(value, buf, LATENCY_TEXT_MAX);
 	snprintf(buf, LATENCY_TEXT_MAX, "%" PRIu64, value);
 	return buf;

@@ -63,7 +63,7 @@ static void put_value(struct writer *w, uint8_t kind, uint64_t value)
 	char text[LATENCY_TEXT_MAX];
 
 	put(w, " ");
-	if (kind == KNOB_DISABLE || kind == KNOB_UMWAIT)
+	if (kind == KNOB_DISABLE || kind == KNOB_HOST)
 		snprintf(text, sizeof(text), "%" PRIu64, value);
 	else
 		units_format_latency(value, text, sizeof(text));
@@ -90,20 +90,21 @@ static void put_item(struct writer *w, const struct restore_item *item)
 	put(w, "\n");
 }
 
-static const char *const umwait_words[UMWAIT_N] = {
-	[UMWAIT_C02] = "enable_c02",
-	[UMWAIT_MAX] = "max_time",
+static const char *const knob_words[HOST_KNOBS] = {
+	[HOST_UMWAIT_C02] = "enable_c02",
+	[HOST_UMWAIT_MAX] = "max_time",
+	[HOST_HALTPOLL] = "guest_halt_poll_ns",
 };
 
-static void put_umwait(struct writer *w, const struct restore_item *item)
+static void put_knob(struct writer *w, const struct restore_item *item)
 {
 	if (!item->n_ours)
 		return;
-	put(w, "umwait ");
-	put(w, umwait_words[item->state]);
-	put_value(w, KNOB_UMWAIT, item->prior);
+	put(w, "host ");
+	put(w, knob_words[item->state]);
+	put_value(w, KNOB_HOST, item->prior);
 	for (uint8_t i = 0; i < item->n_ours; i++)
-		put_value(w, KNOB_UMWAIT, item->ours[i]);
+		put_value(w, KNOB_HOST, item->ours[i]);
 	put(w, "\n");
 }
 
@@ -131,8 +132,8 @@ static void put_record(struct writer *w, int root_fd, const struct restore_recor
 	put(w, "\n");
 	for (uint32_t i = 0; i < r->n; i++)
 		put_item(w, &r->items[i]);
-	for (uint32_t i = 0; i < UMWAIT_N; i++)
-		put_umwait(w, &r->umwait[i]);
+	for (uint32_t i = 0; i < HOST_KNOBS; i++)
+		put_knob(w, &r->knobs[i]);
 	if (r->global.n_ours)
 		put_global(w, &r->global);
 	flush(w);
@@ -207,7 +208,7 @@ static int parse_cpus(const char *text, struct restore_item *item)
 
 static int parse_value(uint8_t kind, const char *text, uint64_t *ret)
 {
-	if (kind == KNOB_UMWAIT)
+	if (kind == KNOB_HOST)
 		return units_parse_u64(text, 0, UINT32_MAX, ret);
 	return kind == KNOB_DISABLE ? units_parse_u64(text, 0, 1, ret)
 				    : units_parse_latency(text, ret);
@@ -259,17 +260,17 @@ static int parse_global(char *const *words, size_t n, struct restore_record *r)
 	return 0;
 }
 
-static int parse_umwait(char *const *words, size_t n, struct restore_record *r)
+static int parse_knob(char *const *words, size_t n, struct restore_record *r)
 {
-	struct restore_item item = {.kind = KNOB_UMWAIT};
+	struct restore_item item = {.kind = KNOB_HOST};
 
-	while (n > 0 && item.state < UMWAIT_N && !streq(words[0], umwait_words[item.state]))
+	while (n > 0 && item.state < HOST_KNOBS && !streq(words[0], knob_words[item.state]))
 		item.state++;
-	if (n <= 2 || item.state == UMWAIT_N ||
-	    parse_value(KNOB_UMWAIT, words[1], &item.prior) < 0 ||
-	    parse_ours(KNOB_UMWAIT, words + 2, n - 2, item.ours, &item.n_ours) < 0)
+	if (n <= 2 || item.state == HOST_KNOBS ||
+	    parse_value(KNOB_HOST, words[1], &item.prior) < 0 ||
+	    parse_ours(KNOB_HOST, words + 2, n - 2, item.ours, &item.n_ours) < 0)
 		return -EBADMSG;
-	r->umwait[item.state] = item;
+	r->knobs[item.state] = item;
 	return 0;
 }
 
@@ -307,8 +308,8 @@ static int parse_line(char *line, struct restore_record *r)
 		return parse_item(words + 1, n - 1, KNOB_QOS, r);
 	if (streq(words[0], "disable"))
 		return parse_item(words + 1, n - 1, KNOB_DISABLE, r);
-	if (streq(words[0], "umwait"))
-		return parse_umwait(words + 1, n - 1, r);
+	if (streq(words[0], "host"))
+		return parse_knob(words + 1, n - 1, r);
 	if (streq(words[0], "global"))
 		return parse_global(words + 1, n - 1, r);
 	return -EBADMSG;

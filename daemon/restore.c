@@ -9,8 +9,10 @@ void restore_done(struct restore_record *r)
 
 bool restore_is_empty(const struct restore_record *r)
 {
-	return r->n == 0 && r->global.n_ours == 0 && r->umwait[UMWAIT_C02].n_ours == 0 &&
-	       r->umwait[UMWAIT_MAX].n_ours == 0;
+	for (uint32_t i = 0; i < HOST_KNOBS; i++)
+		if (r->knobs[i].n_ours)
+			return false;
+	return r->n == 0 && r->global.n_ours == 0;
 }
 
 /* ---- building ---- */
@@ -141,28 +143,27 @@ static void note_change(const struct change *c, struct cpu_next *next)
 		next[c->cpu].changed |= (uint16_t)(1U << c->state);
 		break;
 	case KNOB_GLOBAL:
-	case KNOB_UMWAIT:
+	case KNOB_HOST:
 		break;
 	}
 }
 
 /* c: what will be written, NULL: nothing. */
-static void note_umwait(const struct machine *m, const struct changes *c,
-			struct restore_record *ret)
+static void note_knobs(const struct machine *m, const struct changes *c, struct restore_record *ret)
 {
-	for (uint8_t i = 0; i < UMWAIT_N; i++) {
-		const struct machine_knob *k = &m->umwait[i];
+	for (uint8_t i = 0; i < HOST_KNOBS; i++) {
+		const struct machine_knob *k = &m->knobs[i];
 		uint64_t next = k->now;
 
 		for (uint32_t j = 0; c && j < c->n; j++)
-			if (c->v[j].kind == KNOB_UMWAIT && c->v[j].state == i)
+			if (c->v[j].kind == KNOB_HOST && c->v[j].state == i)
 				next = c->v[j].to;
-		ret->umwait[i] = (struct restore_item){
-			.kind = KNOB_UMWAIT,
+		ret->knobs[i] = (struct restore_item){
+			.kind = KNOB_HOST,
 			.state = i,
 			.prior = k->prior,
 		};
-		note_ours(&ret->umwait[i], k->now, next);
+		note_ours(&ret->knobs[i], k->now, next);
 	}
 }
 
@@ -177,7 +178,7 @@ int restore_plan(const struct machine *m, const struct changes *c, struct restor
 		note_change(&c->v[i], next);
 	r = note_all(m, next, ret);
 	if (r == 0)
-		note_umwait(m, c, ret);
+		note_knobs(m, c, ret);
 	return r;
 }
 
@@ -186,7 +187,7 @@ int restore_current(const struct machine *m, struct restore_record *ret)
 	int r = note_all(m, NULL, ret);
 
 	if (r == 0)
-		note_umwait(m, NULL, ret);
+		note_knobs(m, NULL, ret);
 	return r;
 }
 
@@ -226,8 +227,7 @@ static void overlay_disable(const struct restore_item *item, struct machine_cpu 
 		cpu->disabled = (uint16_t)((cpu->disabled & ~bit) | (cpu->disabled_prior & bit));
 }
 
-static void overlay_umwait(const struct restore_item *item, struct machine_knob *k,
-			   uint32_t *foreign)
+static void overlay_knob(const struct restore_item *item, struct machine_knob *k, uint32_t *foreign)
 {
 	if (!item->n_ours || !k->present)
 		return;
@@ -242,8 +242,8 @@ static void overlay_umwait(const struct restore_item *item, struct machine_knob 
 void restore_overlay(const struct restore_record *r, struct machine *m, uint32_t *n_foreign)
 {
 	*n_foreign = 0;
-	for (uint32_t i = 0; i < UMWAIT_N; i++)
-		overlay_umwait(&r->umwait[i], &m->umwait[i], n_foreign);
+	for (uint32_t i = 0; i < HOST_KNOBS; i++)
+		overlay_knob(&r->knobs[i], &m->knobs[i], n_foreign);
 	for (uint32_t i = 0; i < r->n; i++) {
 		const struct restore_item *item = &r->items[i];
 

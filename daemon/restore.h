@@ -14,7 +14,7 @@
  *   cpuidled-restore 1 BOOT-ID                boot_id of the kernel; "-" where there is none (a tree)
  *   qos CPUS PRIOR OURS [OURS-NEXT]           CPUS is 4 or 0-447; latencies as in the policy: 20us, 0, none
  *   disable CPUS STATE PRIOR OURS [OURS-NEXT] 0 or 1
- *   umwait FILE PRIOR OURS [OURS-NEXT]        enable_c02 or max_time, numbers as that file has them
+ *   host FILE PRIOR OURS [OURS-NEXT]          enable_c02, max_time or guest_halt_poll_ns, numbers as that has them
  *   global BYTES OURS [OURS-NEXT]             only in a tree; the file's bytes before us in hex, "-": empty
  */
 #define RESTORE_DIR  "run/cpuidled" /* below the root */
@@ -45,7 +45,7 @@ struct restore_global {
 struct restore_record {
 	struct restore_item *items; /* ordered by kind, state, cpu; owned */
 	uint32_t n;
-	struct restore_item umwait[UMWAIT_N]; /* n_ours 0: not ours */
+	struct restore_item knobs[HOST_KNOBS]; /* n_ours 0: not ours */
 	struct restore_global global;
 };
 

@@ -107,14 +107,15 @@ static int append_module(sd_bus_message *m, const struct source *s)
 static int append_umwait(sd_bus_message *m, const struct source *s)
 {
 	const struct machine *machine = manager_machine(s->manager);
-	const struct machine_knob *k = machine ? machine->umwait : NULL;
+	const struct machine_knob *k = machine ? machine->knobs : NULL;
 	char text[96] = "", limit[48] = "without limit of time";
 
-	if (k && k[UMWAIT_MAX].now)
-		snprintf(limit, sizeof(limit), "at most %" PRIu64 " TSC cycles", k[UMWAIT_MAX].now);
-	if (k && k[UMWAIT_C02].present && k[UMWAIT_MAX].present)
+	if (k && k[HOST_UMWAIT_MAX].now)
+		snprintf(limit, sizeof(limit), "at most %" PRIu64 " TSC cycles",
+			 k[HOST_UMWAIT_MAX].now);
+	if (k && k[HOST_UMWAIT_C02].present && k[HOST_UMWAIT_MAX].present)
 		snprintf(text, sizeof(text), "C0.2 %s, %s",
-			 k[UMWAIT_C02].now ? "allowed" : "forbidden", limit);
+			 k[HOST_UMWAIT_C02].now ? "allowed" : "forbidden", limit);
 	return sd_bus_message_append(m, "s", text);
 }
 

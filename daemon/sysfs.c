@@ -122,10 +122,12 @@ const char *sysfs_disable_path(uint32_t cpu, uint32_t state, char *buf, size_t s
 	return buf;
 }
 
-const char *sysfs_umwait_path(enum machine_umwait which, char *buf, size_t size)
+const char *sysfs_knob_path(enum host_knob which, char *buf, size_t size)
 {
-	snprintf(buf, size, CPU_DIR "/umwait_control/%s",
-		 which == UMWAIT_C02 ? "enable_c02" : "max_time");
+	if (which == HOST_HALTPOLL)
+		snprintf(buf, size, FACTS_HALTPOLL "ns");
+	else
+		snprintf(buf, size, CPU_DIR "/%s", machine_knob_name(which));
 	return buf;
 }
 

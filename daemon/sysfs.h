@@ -40,6 +40,6 @@ uint64_t sysfs_qos_granularity(uint64_t ns);
 const char *sysfs_qos_path(uint32_t cpu, char *buf, size_t size);
 /* state: N of stateN, see machine_file_of(). */
 const char *sysfs_disable_path(uint32_t cpu, uint32_t state, char *buf, size_t size);
-const char *sysfs_umwait_path(enum machine_umwait which, char *buf, size_t size);
+const char *sysfs_knob_path(enum host_knob which, char *buf, size_t size);
 
 #endif

@@ -10,9 +10,9 @@ static void note(struct machine *m, const struct change *c)
 	struct machine_cpu *cpu = &m->cpus[c->cpu];
 
 	switch ((enum knob_kind)c->kind) {
-	case KNOB_UMWAIT:
-		m->umwait[c->state].now = c->to;
-		m->umwait[c->state].cut = false;
+	case KNOB_HOST:
+		m->knobs[c->state].now = c->to;
+		m->knobs[c->state].cut = false;
 		return;
 	case KNOB_QOS:
 		cpu->qos_ns = c->to;

@@ -141,16 +141,15 @@ static int check_global(struct collector *c, const struct plan *plan, const stru
 }
 
 /* What the policy wants of umwait_control, also where it is left to others by now. */
-static void check_umwait(struct collector *c, const struct plan *plan, const struct machine *now)
+static void check_knobs(struct collector *c, const struct plan *plan, const struct machine *now)
 {
-	for (uint8_t i = 0; i < UMWAIT_N; i++) {
-		const struct machine_knob *k = &now->umwait[i];
-		struct key key = {
-			.kind = KNOB_UMWAIT, .state = i, .left = k->left, .found = k->now};
+	for (uint8_t i = 0; i < HOST_KNOBS; i++) {
+		const struct machine_knob *k = &now->knobs[i];
+		struct key key = {.kind = KNOB_HOST, .state = i, .left = k->left, .found = k->now};
 
-		if (!k->present || (plan->umwait[i] == UMWAIT_KEEP && !k->left))
+		if (!k->present || (plan->knobs[i] == HOST_KEEP && !k->left))
 			continue;
-		key.wanted = k->left ? k->now : plan->umwait[i];
+		key.wanted = k->left ? k->now : plan->knobs[i];
 		key.result = key.left || key.found != key.wanted ? RESULT_DIFFERS : RESULT_OK;
 		add(c, UINT32_MAX, &key);
 	}
@@ -196,7 +195,7 @@ static const char *mode_why(enum mode_reason reason)
 
 static void value_text(uint8_t kind, uint64_t value, char *buf)
 {
-	if (kind == KNOB_DISABLE || kind == KNOB_UMWAIT)
+	if (kind == KNOB_DISABLE || kind == KNOB_HOST)
 		snprintf(buf, LATENCY_TEXT_MAX, "%" PRIu64, value);
 	else
 		units_format_latency(value, buf, LATENCY_TEXT_MAX);
@@ -215,7 +214,7 @@ static char *detail_of(const struct key *k)
 	else if (k->result == RESULT_UNSUPPORTED)
 		snprintf(text, sizeof(text), "no such file here; the limit %s cannot be kept",
 			 wanted);
-	else if (k->kind == KNOB_UMWAIT && k->left)
+	else if (k->kind == KNOB_HOST && k->left)
 		snprintf(text, sizeof(text), "found %s; left to others after their write", found);
 	else if (k->result == RESULT_DIFFERS)
 		snprintf(text, sizeof(text), "found %s, should be %s%s", found, wanted,
@@ -250,7 +249,7 @@ static int finish_one(const struct bundle *g, uint8_t own_row, struct finding *f
 		f->knob = strdup(plan_mode_name(g->key.state));
 	else
 		f->knob = strdup(host_knob_name(&knob, name, sizeof(name)));
-	f->cpus = g->key.kind == KNOB_GLOBAL || g->key.kind == KNOB_UMWAIT
+	f->cpus = g->key.kind == KNOB_GLOBAL || g->key.kind == KNOB_HOST
 			  ? strdup("")
 			  : cpuset_to_string(&g->cpus);
 	f->detail = detail_of(&g->key);
@@ -324,7 +323,7 @@ int verify_make(const struct plan *plan, const struct machine *now, const struct
 		check_states(c, row, &now->cpus[cpu], cpu);
 		check_modes(c, row, cpu);
 	}
-	check_umwait(c, plan, now);
+	check_knobs(c, plan, now);
 	r = check_global(c, plan, a);
 	if (r == 0)
 		r = c->error;

@@ -14,7 +14,7 @@
 /* A file in 32 bits: CPU and bit number; 0 is none. */
 #define KNOB_NONE      0U
 #define KNOB_GLOBAL_ID 1U
-#define KNOB_UMWAIT_ID 3U /* and 5: odd, as no CPU's file is */
+#define KNOB_HOST_ID   3U /* and 5: odd, as no CPU's file is */
 
 static uint32_t knob_pack(uint32_t cpu, uint32_t bit)
 {
@@ -101,15 +101,15 @@ static void add_global(struct watch *w)
 		w->global_watched = add(w, &c, KNOB_GLOBAL_ID, IN_MODIFY | IN_CLOSE_WRITE) != 0;
 }
 
-static uint32_t add_umwait(struct watch *w, uint8_t which)
+static uint32_t add_knob(struct watch *w, uint8_t which)
 {
-	struct change c = {.kind = KNOB_UMWAIT, .state = which};
+	struct change c = {.kind = KNOB_HOST, .state = which};
 
-	if (w->umwait_watched >> which & 1 ||
-	    !add(w, &c, KNOB_UMWAIT_ID + 2U * which, IN_MODIFY | IN_DELETE_SELF | IN_MOVE_SELF))
+	if (w->knobs_watched >> which & 1 ||
+	    !add(w, &c, KNOB_HOST_ID + 2U * which, IN_MODIFY | IN_DELETE_SELF | IN_MOVE_SELF))
 		return 0;
-	w->umwait_watched |= (uint8_t)(1U << which);
-	w->umwait_dirty |= (uint8_t)(1U << which);
+	w->knobs_watched |= (uint8_t)(1U << which);
+	w->knobs_dirty |= (uint8_t)(1U << which);
 	return 1;
 }
 
@@ -210,8 +210,8 @@ uint32_t watch_follow(struct watch *w, const struct plan *plan)
 	if (plan->own_row != w->own_row)
 		renumber(w, plan->own_row);
 	add_global(w);
-	for (uint8_t i = 0; i < UMWAIT_N; i++)
-		n += plan->has_umwait[i] ? add_umwait(w, i) : 0;
+	for (uint8_t i = 0; i < HOST_KNOBS; i++)
+		n += plan->has_knob[i] ? add_knob(w, i) : 0;
 	for (uint32_t cpu = 0; cpu < MIN_OF(w->n_cpus, plan->n_cpus); cpu++) {
 		const struct plan_row *row = plan_row_of(plan, cpu);
 		uint32_t wanted = row ? row->disable_care : 0;
@@ -233,7 +233,7 @@ static void mark_all(struct watch *w)
 {
 	memcpy(w->dirty, w->watched, w->n_cpus * sizeof(*w->dirty));
 	w->global_dirty = w->global_watched;
-	w->umwait_dirty = w->umwait_watched;
+	w->knobs_dirty = w->knobs_watched;
 }
 
 static void mark(struct watch *w, const struct inotify_event *e)
@@ -258,10 +258,10 @@ static void mark(struct watch *w, const struct inotify_event *e)
 		return;
 	}
 	if (id & 1) {
-		bit = 1U << (id - KNOB_UMWAIT_ID) / 2;
-		w->umwait_dirty |= (uint8_t)bit;
+		bit = 1U << (id - KNOB_HOST_ID) / 2;
+		w->knobs_dirty |= (uint8_t)bit;
 		if (e->mask & IN_IGNORED)
-			w->umwait_watched &= (uint8_t)~bit;
+			w->knobs_watched &= (uint8_t)~bit;
 		return;
 	}
 	knob_unpack(id, &cpu, &bit);
@@ -275,7 +275,7 @@ bool watch_pending(const struct watch *w)
 	for (uint32_t cpu = 0; cpu < w->n_cpus; cpu++)
 		if (w->dirty[cpu])
 			return true;
-	return w->global_dirty || w->umwait_dirty;
+	return w->global_dirty || w->knobs_dirty;
 }
 
 bool watch_collect(struct watch *w)
@@ -306,9 +306,9 @@ void watch_mark(struct watch *w, uint32_t cpu, uint16_t bits)
 		w->dirty[cpu] |= bits;
 }
 
-void watch_mark_umwait(struct watch *w, enum machine_umwait which)
+void watch_mark_knob(struct watch *w, enum host_knob which)
 {
-	w->umwait_dirty |= (uint8_t)(w->umwait_watched & 1U << which);
+	w->knobs_dirty |= (uint8_t)(w->knobs_watched & 1U << which);
 }
 
 void watch_forget(struct watch *w, const struct changes *c)
@@ -316,8 +316,8 @@ void watch_forget(struct watch *w, const struct changes *c)
 	for (uint32_t i = 0; i < c->n; i++) {
 		if (c->v[i].kind == KNOB_GLOBAL)
 			w->global_dirty = false;
-		else if (c->v[i].kind == KNOB_UMWAIT)
-			w->umwait_dirty &= (uint8_t) ~(1U << c->v[i].state);
+		else if (c->v[i].kind == KNOB_HOST)
+			w->knobs_dirty &= (uint8_t) ~(1U << c->v[i].state);
 		else if (c->v[i].cpu < w->n_cpus)
 			w->dirty[c->v[i].cpu] &= (uint16_t) ~(1U << bit_of(&c->v[i]));
 	}
@@ -330,12 +330,11 @@ bool watch_take(struct watch *w, struct change *ret)
 		*ret = (struct change){.kind = KNOB_GLOBAL};
 		return true;
 	}
-	if (w->umwait_dirty) {
-		*ret = (struct change){
-			.kind = KNOB_UMWAIT,
-			.state = w->umwait_dirty & 1U << UMWAIT_C02 ? UMWAIT_C02 : UMWAIT_MAX,
-		};
-		w->umwait_dirty &= (uint8_t) ~(1U << ret->state);
+	if (w->knobs_dirty) {
+		*ret = (struct change){.kind = KNOB_HOST};
+		while (!(w->knobs_dirty >> ret->state & 1))
+			ret->state++;
+		w->knobs_dirty &= (uint8_t) ~(1U << ret->state);
 		return true;
 	}
 	for (; w->next < w->n_cpus; w->next++) {

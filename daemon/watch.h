@@ -19,7 +19,7 @@ struct watch {
 	uint32_t next; /* watch_take() goes on here */
 	bool global_watched, global_dirty;
 	uint8_t own_row; /* machine.own_row by which the states' files are named */
-	uint8_t umwait_watched, umwait_dirty; /* bits: enum machine_umwait */
+	uint8_t knobs_watched, knobs_dirty; /* bits: enum host_knob */
 	uint32_t n_failed; /* files that could not be watched */
 	int error; /* why the first one could not: -ENOSPC is fs.inotify.max_user_watches */
 };
@@ -46,7 +46,7 @@ bool watch_collect(struct watch *w);
 /* Marks files of a CPU (bits as in machine_cpu.left) that were found changed in another way. */
 void watch_mark(struct watch *w, uint32_t cpu, uint16_t bits);
 
-void watch_mark_umwait(struct watch *w, enum machine_umwait which);
+void watch_mark_knob(struct watch *w, enum host_knob which);
 
 /* Takes the marks off the files of c: what came from our own writes. */
 void watch_forget(struct watch *w, const struct changes *c);

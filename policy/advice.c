@@ -468,18 +468,33 @@ static void advise_host(struct advisor *a)
 /* What was asked of umwait_control on a host that has none, or that others have taken over. */
 static void advise_umwait(struct advisor *a)
 {
-	static const char *const keys[UMWAIT_N] = {"UmwaitC02", "UmwaitMaxTime"};
-	const bool asked[UMWAIT_N] = {
+	static const char *const keys[HOST_KNOBS] = {"UmwaitC02", "UmwaitMaxTime", NULL};
+	const bool asked[HOST_KNOBS] = {
 		a->policy->umwait_c02 != UMWAIT_C02_KEEP,
-		a->policy->umwait_max_time != UMWAIT_KEEP,
+		a->policy->umwait_max_time != HOST_KEEP,
 	};
 
-	for (unsigned i = 0; i < UMWAIT_N; i++)
-		if (asked[i] && !a->plan->has_umwait[i])
+	for (unsigned i = 0; i < HOST_KNOBS; i++)
+		if (asked[i] && !a->plan->has_knob[i])
 			notes_add(&a->notes, DIAG_INFO, NULL, NOTES_HOST,
 				  "%s= has no effect: there is no cpu/umwait_control, which takes "
 				  "CPUs with UMWAIT; leave it out here",
 				  keys[i]);
+}
+
+/* The time of the kernel's governor haltpoll is one for all CPUs. */
+static void advise_haltpoll(struct advisor *a, const struct subject *s)
+{
+	uint64_t all = a->plan->knobs[HOST_HALTPOLL];
+	char text[LATENCY_TEXT_MAX];
+
+	if (all == HOST_KEEP || !s->row->online ||
+	    (s->row->modes[MODE_HALTPOLL].reason == MODE_BY_GOVERNOR && s->row->haltpoll_ns == all))
+		return;
+	notes_add(&a->notes, DIAG_INFO, NULL, s->index,
+		  "governor haltpoll polls up to %s here, too: guest_halt_poll_ns is one for all "
+		  "CPUs, and another profile asks for that",
+		  units_format_latency(all, text, sizeof(text)));
 }
 
 static void advise_row(struct advisor *a, uint32_t index)
@@ -495,6 +510,7 @@ static void advise_row(struct advisor *a, uint32_t index)
 	advise_looser(a, &s);
 	advise_no_driver(a, &s);
 	advise_modes(a, &s);
+	advise_haltpoll(a, &s);
 	if (!s.table)
 		return;
 	advise_spin(a, &s);

@@ -23,9 +23,12 @@ bool change_loosens(const struct change *c)
 	case KNOB_QOS:
 	case KNOB_GLOBAL:
 		return c->to > c->from;
-	case KNOB_UMWAIT:
+	case KNOB_HOST:
+		/* A CPU that polls for a shorter time sleeps sooner. */
+		if (c->state == HOST_HALTPOLL)
+			return c->to < c->from;
 		/* No limit of time is written as 0. */
-		return c->state == UMWAIT_MAX ? c->to - 1 > c->from - 1 : c->to > c->from;
+		return c->state == HOST_UMWAIT_MAX ? c->to - 1 > c->from - 1 : c->to > c->from;
 	case KNOB_DISABLE:
 		break;
 	}
@@ -79,16 +82,16 @@ static void walk_states(struct walk *w, uint32_t cpu, const struct plan_row *row
 				});
 }
 
-static void walk_umwait(struct walk *w)
+static void walk_knobs(struct walk *w)
 {
-	for (uint8_t i = 0; i < UMWAIT_N; i++) {
-		const struct machine_knob *k = &w->have->umwait[i];
-		uint64_t to = w->want && w->want->umwait[i] != UMWAIT_KEEP ? w->want->umwait[i]
-									   : k->prior;
+	for (uint8_t i = 0; i < HOST_KNOBS; i++) {
+		const struct machine_knob *k = &w->have->knobs[i];
+		uint64_t to =
+			w->want && w->want->knobs[i] != HOST_KEEP ? w->want->knobs[i] : k->prior;
 
 		if (k->present && (to != k->now || k->cut))
 			emit(w, &(struct change){
-					.kind = KNOB_UMWAIT,
+					.kind = KNOB_HOST,
 					.state = i,
 					.from = k->now,
 					.to = to,
@@ -106,7 +109,7 @@ static void walk_all(struct walk *w, uint64_t have_global_ns)
 				.from = have_global_ns,
 				.to = want_global_ns,
 			});
-	walk_umwait(w);
+	walk_knobs(w);
 	for (uint32_t cpu = 0; cpu < w->have->n_cpus; cpu++) {
 		const struct plan_row *row = w->want ? plan_row_of(w->want, cpu) : NULL;
 

@@ -13,7 +13,7 @@ enum knob_kind {
 	KNOB_QOS, /* cpuN/power/pm_qos_resume_latency_us, ns; LATENCY_NONE */
 	KNOB_DISABLE, /* cpuN/cpuidle/stateS/disable, 0 or 1 */
 	KNOB_GLOBAL, /* our request on /dev/cpu_dma_latency, ns; LATENCY_NONE: not held */
-	KNOB_UMWAIT, /* a file of cpu/umwait_control, as it is written; state: enum machine_umwait */
+	KNOB_HOST, /* a file of the host, as it is written; state: enum host_knob */
 };
 
 struct change {

@@ -356,6 +356,29 @@ static int menu_stop(const struct pile *p)
 	return -1;
 }
 
+/* The kernel's own, by its parameters (Documentation/virt/guest-halt-polling.rst). */
+static void say_haltpoll(struct pile *p)
+{
+	const struct machine_haltpoll *h = &p->machine->haltpoll;
+
+	buf_puts(&p->buf, ": polls for up to ");
+	say_latency(p, modes_knob_stands(p->machine, p->plan, HOST_HALTPOLL));
+	buf_puts(&p->buf, " before it halts");
+	if (p->plan->knobs[HOST_HALTPOLL] != HOST_KEEP)
+		buf_puts(&p->buf, ", by HaltPoll=");
+	if (h->grow) {
+		buf_puts(&p->buf, "; begins with ");
+		say_latency(p, h->grow_start_ns);
+		buf_printf(&p->buf, ", times %" PRIu32 " after a short wait", h->grow);
+	}
+	if (!h->allow_shrink)
+		buf_puts(&p->buf, ", never shorter again");
+	else if (h->shrink)
+		buf_printf(&p->buf, ", divided by %" PRIu32 " after a long one", h->shrink);
+	else
+		buf_puts(&p->buf, ", none after a long one");
+}
+
 static void say_governor_effect(struct pile *p)
 {
 	const char *governor = p->machine->governor;
@@ -373,9 +396,7 @@ static void say_governor_effect(struct pile *p)
 		return;
 	}
 	if (streq(governor, "haltpoll")) {
-		buf_puts(&p->buf, ": polls for up to ");
-		say_latency(p, p->machine->haltpoll.poll_ns);
-		buf_puts(&p->buf, " before it halts");
+		say_haltpoll(p);
 		return;
 	}
 	at = streq(governor, "menu") ? menu_stop(p) : -1;
@@ -415,9 +436,9 @@ static void pile_demotion(struct pile *p)
 	put(p, "hardware");
 }
 
-static uint64_t umwait_stands(const struct pile *p, enum machine_umwait which)
+static uint64_t umwait_stands(const struct pile *p, enum host_knob which)
 {
-	return modes_umwait_stands(p->machine, p->plan, which);
+	return modes_knob_stands(p->machine, p->plan, which);
 }
 
 static void pile_umwait(struct pile *p)
@@ -425,17 +446,17 @@ static void pile_umwait(struct pile *p)
 	if (!p->from->waitpkg)
 		return;
 	buf_puts(&p->buf, "UMWAIT is there");
-	if (p->plan->has_umwait[UMWAIT_C02])
+	if (p->plan->has_knob[HOST_UMWAIT_C02])
 		buf_printf(&p->buf, "; C0.2 %s%s",
-			   umwait_stands(p, UMWAIT_C02) ? "allowed"
-							: "forbidden, C0.1 in its place",
-			   p->plan->umwait[UMWAIT_C02] != UMWAIT_KEEP ? " by UmwaitC02=" : "");
-	if (p->plan->has_umwait[UMWAIT_MAX] && umwait_stands(p, UMWAIT_MAX))
+			   umwait_stands(p, HOST_UMWAIT_C02) ? "allowed"
+							     : "forbidden, C0.1 in its place",
+			   p->plan->knobs[HOST_UMWAIT_C02] != HOST_KEEP ? " by UmwaitC02=" : "");
+	if (p->plan->has_knob[HOST_UMWAIT_MAX] && umwait_stands(p, HOST_UMWAIT_MAX))
 		buf_printf(&p->buf, "; at most %" PRIu64 " TSC cycles at a time",
-			   umwait_stands(p, UMWAIT_MAX));
-	if (p->plan->umwait[UMWAIT_MAX] != UMWAIT_KEEP)
+			   umwait_stands(p, HOST_UMWAIT_MAX));
+	if (p->plan->knobs[HOST_UMWAIT_MAX] != HOST_KEEP)
 		buf_printf(&p->buf, "%s by UmwaitMaxTime=",
-			   p->plan->umwait[UMWAIT_MAX] ? "" : "; no limit of time");
+			   p->plan->knobs[HOST_UMWAIT_MAX] ? "" : "; no limit of time");
 	put(p, "hardware");
 }
 

@@ -320,3 +320,18 @@ int machine_cmdline_get(const struct machine *m, const char *key, char *buf, siz
 	}
 	return r;
 }
+
+const char *machine_knob_name(enum host_knob knob)
+{
+	switch (knob) {
+	case HOST_UMWAIT_C02:
+		return "umwait_control/enable_c02";
+	case HOST_UMWAIT_MAX:
+		return "umwait_control/max_time";
+	case HOST_HALTPOLL:
+		return "haltpoll/guest_halt_poll_ns";
+	case HOST_KNOBS:
+		break;
+	}
+	return "unknown";
+}

@@ -103,24 +103,29 @@ struct machine_module {
 
 enum machine_virt { VIRT_NONE, VIRT_GUEST };
 
-/* guest_halt_poll_*, in ns; present when the kernel has haltpoll. */
+/* guest_halt_poll_*, where the kernel has its governor haltpoll; guest_halt_poll_ns is HOST_HALTPOLL below. */
 struct machine_haltpoll {
-	bool present;
-	uint64_t poll_ns, grow_start_ns;
+	uint64_t grow_start_ns;
 	uint32_t grow, shrink;
 	bool allow_shrink;
 };
 
 /*
- * The files of cpu/umwait_control, for the whole host (IA32_UMWAIT_CONTROL): what a UMWAIT may do, in user space
- * as in the kernel. There on CPUs with WAITPKG (arch/x86/kernel/cpu/umwait.c).
+ * Files that are one for the whole host and that a policy can set: those of cpu/umwait_control
+ * (IA32_UMWAIT_CONTROL: what a UMWAIT may do, in user space as in the kernel; there on CPUs with WAITPKG,
+ * arch/x86/kernel/cpu/umwait.c), and how long the kernel's governor haltpoll polls
+ * (drivers/cpuidle/governors/haltpoll.c).
  */
-enum machine_umwait {
-	UMWAIT_C02, /* enable_c02: 0 turns each C0.2 into C0.1 */
-	UMWAIT_MAX, /* max_time: the longest wait, in TSC cycles, a multiple of 4; 0: no limit */
-	UMWAIT_N,
+enum host_knob {
+	HOST_UMWAIT_C02, /* enable_c02: 0 turns each C0.2 into C0.1 */
+	HOST_UMWAIT_MAX, /* max_time: the longest wait, in TSC cycles, a multiple of 4; 0: no limit */
+	HOST_HALTPOLL, /* haltpoll/parameters/guest_halt_poll_ns, up to 32 bits; 0: not at all */
+	HOST_KNOBS,
 };
 #define UMWAIT_MAX_TICKS UINT32_C(0xfffffffc)
+
+/* "umwait_control/max_time", "haltpoll/guest_halt_poll_ns". */
+const char *machine_knob_name(enum host_knob knob);
 
 struct machine_knob {
 	bool present; /* the file is there and could be read */
@@ -165,7 +170,7 @@ struct machine {
 	bool arat; /* the local timer runs in every state */
 	enum machine_virt virt;
 	int8_t c1_demotion; /* cpuidle/intel_c1_demotion: 0, 1, or -1 where the kernel has none */
-	struct machine_knob umwait[UMWAIT_N];
+	struct machine_knob knobs[HOST_KNOBS];
 	struct machine_haltpoll haltpoll;
 	struct machine_module module;
 	/* What these know, for words; borrowed, NULL: they do not look. */

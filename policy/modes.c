@@ -160,8 +160,8 @@ static enum c0_mode c0_place(const struct host *h, enum c0_mode asked, enum mode
 
 static bool c02_is_forbidden(const struct host *h)
 {
-	return h->settings->c0_depth == C0_DEPTH_2 && h->plan->has_umwait[UMWAIT_C02] &&
-	       modes_umwait_stands(h->machine, h->plan, UMWAIT_C02) == 0;
+	return h->settings->c0_depth == C0_DEPTH_2 && h->plan->has_knob[HOST_UMWAIT_C02] &&
+	       modes_knob_stands(h->machine, h->plan, HOST_UMWAIT_C02) == 0;
 }
 
 /* C0.x is wanted at this place, and the module can do it on this CPU. */
@@ -254,8 +254,13 @@ static struct plan_mode_cell decide_haltpoll(const struct host *h)
 		return unwanted(asked, MODE_OFF, MODE_AS_ASKED);
 	if (asked == MODE_AUTO && h->machine->virt != VIRT_GUEST)
 		return unwanted(asked, MODE_OFF, MODE_NOT_GUEST);
-	if (asked == MODE_AUTO && governor_polls(h))
-		return unwanted(asked, MODE_NATIVE, MODE_HARMLESS);
+	if (governor_polls(h)) {
+		const struct machine_knob *k = &h->machine->knobs[HOST_HALTPOLL];
+
+		if (asked == MODE_AUTO || !k->present || k->left)
+			return unwanted(asked, MODE_NATIVE, MODE_HARMLESS);
+		return cell(asked, MODE_HALTPOLL_ON, MODE_HALTPOLL_ON, MODE_BY_GOVERNOR);
+	}
 	return by_module(h, h->machine->module.haltpoll, asked, MODE_HALTPOLL_ON, MODE_OFF);
 }
 
@@ -412,11 +417,26 @@ static bool wants_driver(const struct plan_row *row)
 	       row->modes[MODE_C1_INTERRUPTS].requested == MODE_WINDOW;
 }
 
+static bool polls(const struct plan_row *row)
+{
+	return row->modes[MODE_HALTPOLL].effective == MODE_HALTPOLL_ON;
+}
+
+/* Its time is one for all CPUs: the longest that is asked for. */
+static void ask_governor(uint64_t ns, struct plan *plan)
+{
+	uint64_t *all = &plan->knobs[HOST_HALTPOLL];
+
+	*all = *all == HOST_KEEP ? ns : MAX_OF(*all, ns);
+}
+
 void modes_module(const struct machine *machine, struct plan_row *row, struct plan *plan)
 {
 	uint16_t halting;
 
 	plan->own_driver |= machine->module.own_driver && wants_driver(row);
+	if (polls(row) && row->modes[MODE_HALTPOLL].reason == MODE_BY_GOVERNOR)
+		ask_governor(row->haltpoll_ns, plan);
 	if (!machine->module.loaded || row->table >= machine->n_tables)
 		return;
 	halting = halts(&machine->tables[row->table], row);
@@ -426,7 +446,7 @@ void modes_module(const struct machine *machine, struct plan_row *row, struct pl
 		row->module.sti_mwait = halting & machine->module.sti_mwait_states;
 	if (row->modes[MODE_BROADCAST].effective == MODE_AVOID)
 		row->module.broadcast = BROADCAST_AVOID;
-	if (row->modes[MODE_HALTPOLL].effective == MODE_HALTPOLL_ON)
+	if (polls(row) && row->modes[MODE_HALTPOLL].reason != MODE_BY_GOVERNOR)
 		row->module.haltpoll_us = (uint32_t)(row->haltpoll_ns / NSEC_PER_USEC);
 	row->module.ioport_direct = row->modes[MODE_IOPORT].effective == MODE_DIRECT;
 	keep_c0(row);
@@ -438,24 +458,23 @@ void modes_module(const struct machine *machine, struct plan_row *row, struct pl
 	keep_off(machine, row);
 }
 
-uint64_t modes_umwait_stands(const struct machine *m, const struct plan *plan,
-			     enum machine_umwait which)
+uint64_t modes_knob_stands(const struct machine *m, const struct plan *plan, enum host_knob which)
 {
-	return plan->umwait[which] != UMWAIT_KEEP ? plan->umwait[which] : m->umwait[which].now;
+	return plan->knobs[which] != HOST_KEEP ? plan->knobs[which] : m->knobs[which].now;
 }
 
-void modes_umwait(const struct policy *policy, const struct machine *m, struct plan *plan)
+void modes_knobs(const struct policy *policy, const struct machine *m, struct plan *plan)
 {
-	const uint64_t want[UMWAIT_N] = {
-		[UMWAIT_C02] = policy->umwait_c02 == UMWAIT_C02_KEEP
-				       ? UMWAIT_KEEP
-				       : policy->umwait_c02 == UMWAIT_C02_ON,
-		[UMWAIT_MAX] = policy->umwait_max_time,
+	const uint64_t want[HOST_KNOBS] = {
+		[HOST_UMWAIT_C02] = policy->umwait_c02 == UMWAIT_C02_KEEP
+					    ? HOST_KEEP
+					    : policy->umwait_c02 == UMWAIT_C02_ON,
+		[HOST_UMWAIT_MAX] = policy->umwait_max_time,
+		[HOST_HALTPOLL] = HOST_KEEP, /* the rows ask for it */
 	};
 
-	for (unsigned i = 0; i < UMWAIT_N; i++) {
-		plan->has_umwait[i] = m->umwait[i].present;
-		plan->umwait[i] =
-			m->umwait[i].present && !m->umwait[i].left ? want[i] : UMWAIT_KEEP;
+	for (unsigned i = 0; i < HOST_KNOBS; i++) {
+		plan->has_knob[i] = m->knobs[i].present;
+		plan->knobs[i] = m->knobs[i].present && !m->knobs[i].left ? want[i] : HOST_KEEP;
 	}
 }

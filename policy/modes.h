@@ -19,14 +19,13 @@ void modes_decide(const struct machine *machine, const struct policy *policy,
 void modes_module(const struct machine *machine, struct plan_row *row, struct plan *plan);
 
 /* What a file of umwait_control holds once the plan stands. */
-uint64_t modes_umwait_stands(const struct machine *m, const struct plan *plan,
-			     enum machine_umwait which);
+uint64_t modes_knob_stands(const struct machine *m, const struct plan *plan, enum host_knob which);
 
 /* The state that C0=state puts in, as the kernel shows it; not in any table. */
 void modes_own_state(const struct machine *m, enum c0_wait depth, struct idle_state *ret);
 
 /* What of umwait_control the policy wants: for the host, and not where a file is left to others. */
-void modes_umwait(const struct policy *policy, const struct machine *m, struct plan *plan);
+void modes_knobs(const struct policy *policy, const struct machine *m, struct plan *plan);
 
 /* The key a mode is asked for with: "C0", "C1Interrupts" ... */
 const char *modes_key(enum plan_mode mode);

@@ -512,7 +512,7 @@ static int resolver_init(struct resolver *rs)
 		return -ENOMEM;
 	rs->plan->n_cpus = n;
 	rs->plan->own_row = rs->machine->own_row;
-	modes_umwait(rs->policy, rs->machine, rs->plan);
+	modes_knobs(rs->policy, rs->machine, rs->plan);
 	rs->plan->sets_global =
 		rs->machine->has_global && rs->policy->global_limit_ns != LATENCY_NONE;
 	rs->plan->global_ns =

@@ -191,8 +191,8 @@ struct plan {
 	uint8_t row; /* enum c0_wait: the deepest that any CPU's own state is to be, as it is named */
 	bool guest; /* C0.x is asked for by name in a guest */
 	uint8_t own_row; /* machine.own_row, as the states' files are named */
-	bool has_umwait[UMWAIT_N]; /* the host has that file */
-	uint64_t umwait[UMWAIT_N]; /* what it shall hold, UMWAIT_KEEP: what others put there */
+	bool has_knob[HOST_KNOBS]; /* the host has that file */
+	uint64_t knobs[HOST_KNOBS]; /* what it shall hold, HOST_KEEP: what others put there */
 };
 
 #define PLAN_NO_ROW UINT16_MAX

@@ -94,7 +94,7 @@ static int assign_ticks(const struct schema_row *row, uint64_t *field,
 	int r;
 
 	if (streq(a->value, "keep")) {
-		*field = UMWAIT_KEEP;
+		*field = HOST_KEEP;
 		return 0;
 	}
 	r = units_parse_u64(a->value, row->min, row->max, &ticks);

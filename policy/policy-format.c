@@ -46,7 +46,7 @@ static void add_latency(struct buf *b, const struct schema_row *row, uint64_t ns
 
 static void add_ticks(struct buf *b, const struct schema_row *row, uint64_t ticks)
 {
-	if (ticks == UMWAIT_KEEP)
+	if (ticks == HOST_KEEP)
 		add_string(b, row->key, "keep");
 	else
 		buf_printf(b, "%s=%" PRIu64 "\n", row->key, ticks);

@@ -29,7 +29,7 @@ enum workload_cpus { WORKLOAD_CPUS_CPUSET, WORKLOAD_CPUS_ALL };
 enum umwait_c02 { UMWAIT_C02_KEEP, UMWAIT_C02_ON, UMWAIT_C02_OFF };
 
 /* UmwaitMaxTime=keep: what stands in max_time is nobody's business of ours. */
-#define UMWAIT_KEEP UINT64_MAX
+#define HOST_KEEP UINT64_MAX
 
 /* HaltPoll= : HALTPOLL_OFF, HALTPOLL_AUTO or a ceiling in ns. */
 #define HALTPOLL_OFF  UINT64_C(0)
@@ -125,7 +125,7 @@ struct policy {
 	uint8_t on_foreign_write; /* [Daemon] OnForeignWrite=, enum foreign_write */
 	uint64_t global_limit_ns; /* [Daemon] GlobalLatencyLimit=: held on /dev/cpu_dma_latency */
 	uint8_t umwait_c02; /* [Daemon] UmwaitC02=, enum umwait_c02 */
-	uint64_t umwait_max_time; /* [Daemon] UmwaitMaxTime=, TSC cycles; UMWAIT_KEEP */
+	uint64_t umwait_max_time; /* [Daemon] UmwaitMaxTime=, TSC cycles; HOST_KEEP */
 
 	struct profile *profiles;
 	uint32_t n_profiles;

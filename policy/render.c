@@ -172,9 +172,8 @@ static void put_knob(struct render *r, const struct machine *m, const struct cha
 		if (table && c->state < table->n)
 			buf_printf(&r->buf, " (%s)", table->states[c->state].name);
 		break;
-	case KNOB_UMWAIT:
-		buf_puts(&r->buf, c->state == UMWAIT_C02 ? "umwait_control/enable_c02"
-							 : "umwait_control/max_time");
+	case KNOB_HOST:
+		buf_puts(&r->buf, machine_knob_name(c->state));
 		break;
 	}
 }
@@ -183,7 +182,7 @@ static void put_values(struct render *r, const struct change *c)
 {
 	char from[LATENCY_TEXT_MAX], to[LATENCY_TEXT_MAX];
 
-	if (c->kind == KNOB_DISABLE || c->kind == KNOB_UMWAIT)
+	if (c->kind == KNOB_DISABLE || c->kind == KNOB_HOST)
 		buf_printf(&r->buf, ": %" PRIu64 " -> %" PRIu64 "\n", c->from, c->to);
 	else
 		buf_printf(&r->buf, ": %s -> %s\n", latency(c->from, from), latency(c->to, to));

@@ -174,10 +174,10 @@ void scene_apply(struct machine *m, const struct changes *c, uint64_t *global_ns
 				(uint16_t)(w->to ? cpu->disabled | bit : cpu->disabled & ~bit);
 			cpu->cut &= (uint16_t)~bit;
 			break;
-		case KNOB_UMWAIT:
-			ck_assert(m->umwait[w->state].now == w->from);
-			m->umwait[w->state].now = w->to;
-			m->umwait[w->state].cut = false;
+		case KNOB_HOST:
+			ck_assert(m->knobs[w->state].now == w->from);
+			m->knobs[w->state].now = w->to;
+			m->knobs[w->state].cut = false;
 			break;
 		case KNOB_GLOBAL:
 			ck_assert(*global_ns == w->from);

@@ -30,7 +30,7 @@ static uint64_t *knob(struct fake *f, const struct change *c)
 		return &f->disable[c->cpu][c->state];
 	case KNOB_GLOBAL:
 		return &f->global;
-	case KNOB_UMWAIT:
+	case KNOB_HOST:
 		break;
 	}
 	ck_abort();

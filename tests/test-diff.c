@@ -128,8 +128,8 @@ static struct machine *umwait_host(void)
 {
 	struct machine *m = host();
 
-	m->umwait[UMWAIT_C02] = (struct machine_knob){.present = true, .now = 1, .prior = 1};
-	m->umwait[UMWAIT_MAX] =
+	m->knobs[HOST_UMWAIT_C02] = (struct machine_knob){.present = true, .now = 1, .prior = 1};
+	m->knobs[HOST_UMWAIT_MAX] =
 		(struct machine_knob){.present = true, .now = 100000, .prior = 100000};
 	return m;
 }
@@ -159,15 +159,15 @@ START_TEST(umwait_is_set_and_given_back)
 		snprintf(policy, sizeof(policy), "[Daemon]\n%s", steps[i].keys);
 		go(policy, &writes);
 		ck_assert_uint_eq(writes, steps[i].writes);
-		ck_assert_uint_eq(s.machine->umwait[UMWAIT_C02].now, steps[i].c02);
-		ck_assert_uint_eq(s.machine->umwait[UMWAIT_MAX].now, steps[i].max);
+		ck_assert_uint_eq(s.machine->knobs[HOST_UMWAIT_C02].now, steps[i].c02);
+		ck_assert_uint_eq(s.machine->knobs[HOST_UMWAIT_MAX].now, steps[i].max);
 	}
 	ck_assert_int_eq(diff_undo(s.machine, global_ns, &c), 0);
 	ck_assert_uint_eq(c.n, 2);
 	scene_apply(s.machine, &c, &global_ns);
 	changes_done(&c);
-	ck_assert_uint_eq(s.machine->umwait[UMWAIT_C02].now, 1);
-	ck_assert_uint_eq(s.machine->umwait[UMWAIT_MAX].now, 100000);
+	ck_assert_uint_eq(s.machine->knobs[HOST_UMWAIT_C02].now, 1);
+	ck_assert_uint_eq(s.machine->knobs[HOST_UMWAIT_MAX].now, 100000);
 }
 END_TEST
 
@@ -176,10 +176,10 @@ START_TEST(umwait_left_to_others_is_not_written)
 	uint32_t writes;
 
 	s.machine = umwait_host();
-	s.machine->umwait[UMWAIT_MAX].left = true;
+	s.machine->knobs[HOST_UMWAIT_MAX].left = true;
 	go("[Daemon]\nUmwaitC02=off\nUmwaitMaxTime=0\n", &writes);
 	ck_assert_uint_eq(writes, 1);
-	ck_assert_uint_eq(s.machine->umwait[UMWAIT_MAX].now, 100000);
+	ck_assert_uint_eq(s.machine->knobs[HOST_UMWAIT_MAX].now, 100000);
 }
 END_TEST
 
@@ -188,7 +188,7 @@ START_TEST(umwait_without_its_file_is_told)
 	scene_set(&s, host(), "[Daemon]\nUmwaitC02=on\nUmwaitMaxTime=0\n");
 	ck_assert(scene_says(&s, DIAG_INFO, "UmwaitC02= has no effect: there is no"));
 	ck_assert(scene_says(&s, DIAG_INFO, "UmwaitMaxTime= has no effect: there is no"));
-	ck_assert(s.plan->umwait[UMWAIT_C02] == UMWAIT_KEEP);
+	ck_assert(s.plan->knobs[HOST_UMWAIT_C02] == HOST_KEEP);
 }
 END_TEST
 

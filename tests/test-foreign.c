@@ -114,7 +114,7 @@ END_TEST
 /* Ours is 0 over 100000: any other value is theirs, longer or shorter. */
 START_TEST(umwait_written_by_others)
 {
-	struct machine_knob *k = &machine.umwait[UMWAIT_MAX];
+	struct machine_knob *k = &machine.knobs[HOST_UMWAIT_MAX];
 	const enum foreign_verdict right[] = {
 		[FOREIGN_YIELD] = VERDICT_YIELDED,
 		[FOREIGN_REASSERT] = VERDICT_REASSERT,
@@ -124,8 +124,8 @@ START_TEST(umwait_written_by_others)
 
 	for (enum foreign_write answer = FOREIGN_YIELD; answer <= FOREIGN_ALERT; answer++) {
 		*k = (struct machine_knob){.present = true, .now = 0, .prior = 100000};
-		ck_assert_int_eq(judge(answer, KNOB_UMWAIT, UMWAIT_MAX, 0, 0, 0), VERDICT_SAME);
-		ck_assert_int_eq(judge(answer, KNOB_UMWAIT, UMWAIT_MAX, 0, 8, 0), right[answer]);
+		ck_assert_int_eq(judge(answer, KNOB_HOST, HOST_UMWAIT_MAX, 0, 0, 0), VERDICT_SAME);
+		ck_assert_int_eq(judge(answer, KNOB_HOST, HOST_UMWAIT_MAX, 0, 8, 0), right[answer]);
 		ck_assert_uint_eq(k->now, 8);
 		ck_assert_uint_eq(k->prior, 8);
 		ck_assert_int_eq(k->left, answer != FOREIGN_REASSERT);
@@ -133,7 +133,8 @@ START_TEST(umwait_written_by_others)
 		/* Who puts ours back ends an alarm. */
 		if (answer == FOREIGN_REASSERT)
 			continue;
-		ck_assert_int_eq(judge(answer, KNOB_UMWAIT, UMWAIT_MAX, 0, 0, 0), VERDICT_ADOPTED);
+		ck_assert_int_eq(judge(answer, KNOB_HOST, HOST_UMWAIT_MAX, 0, 0, 0),
+				 VERDICT_ADOPTED);
 		ck_assert_int_eq(k->left, answer == FOREIGN_YIELD);
 	}
 	k->left = true;

@@ -19,6 +19,7 @@ struct host {
 	bool waitpkg, guest, module, no_arat, no_row, c02_off, dummy, no_ioport;
 	const char *vendor, *governor;
 	uint32_t family;
+	uint64_t halt_poll_ns; /* of the kernel's governor */
 };
 
 static const struct host spr = {.states = SPR, .waitpkg = true, .module = true};
@@ -38,6 +39,11 @@ static const struct host guest_haltpoll = {.states = "POLL 0/0, haltpoll 1/1 def
 					   .guest = true,
 					   .module = true,
 					   .governor = "haltpoll"};
+static const struct host guest_file = {.states = "POLL 0/0, haltpoll 1/1 default",
+				       .guest = true,
+				       .module = true,
+				       .halt_poll_ns = 200000,
+				       .governor = "haltpoll"};
 static const struct host old_timer = {.states = SKX, .no_arat = true, .module = true};
 /* The dummy read after SystemIO entries: there or not as the module has measured it. */
 static const struct host zen_old = {
@@ -82,8 +88,11 @@ static struct machine *make(const struct host *h)
 	};
 	if (m->module.c0x)
 		m->module.c0_cpus[0] = 3;
+	if (h->halt_poll_ns)
+		m->knobs[HOST_HALTPOLL] = (struct machine_knob){
+			.present = true, .now = h->halt_poll_ns, .prior = h->halt_poll_ns};
 	if (h->c02_off)
-		m->umwait[UMWAIT_C02] = (struct machine_knob){.present = true};
+		m->knobs[HOST_UMWAIT_C02] = (struct machine_knob){.present = true};
 	return m;
 }
 
@@ -176,8 +185,11 @@ static const struct {
 	{&guest_none, "HaltPoll=auto", MODE_HALTPOLL, MODE_HALTPOLL_ON, MODE_HALTPOLL_ON,
 	 MODE_AS_ASKED},
 	{&guest_haltpoll, "HaltPoll=auto", MODE_HALTPOLL, MODE_NATIVE, MODE_NATIVE, MODE_HARMLESS},
-	{&guest_haltpoll, "HaltPoll=100us", MODE_HALTPOLL, MODE_HALTPOLL_ON, MODE_HALTPOLL_ON,
-	 MODE_AS_ASKED},
+	/* Governor haltpoll has its own file, and both together would poll twice. */
+	{&guest_haltpoll, "HaltPoll=100us", MODE_HALTPOLL, MODE_NATIVE, MODE_NATIVE, MODE_HARMLESS},
+	{&guest_file, "HaltPoll=auto", MODE_HALTPOLL, MODE_NATIVE, MODE_NATIVE, MODE_HARMLESS},
+	{&guest_file, "HaltPoll=100us", MODE_HALTPOLL, MODE_HALTPOLL_ON, MODE_HALTPOLL_ON,
+	 MODE_BY_GOVERNOR},
 	{&spr_bare, "HaltPoll=100us", MODE_HALTPOLL, MODE_HALTPOLL_ON, MODE_OFF, MODE_NO_MODULE},
 	/* Timers that stop in deep states need the broadcast. */
 	{&spr, "Broadcast=off", MODE_BROADCAST, MODE_OFF, MODE_OFF, MODE_HARMLESS},
@@ -378,6 +390,19 @@ START_TEST(halts_by_the_module)
 	scene_done(&s);
 	scene_set(&s, make(&skx), "[Daemon]\nDefaultProfile=p\n[Profile p]\nHaltPoll=10500ns\n");
 	ck_assert_uint_eq(scene_row(&s, 0)->module.haltpoll_us, 10);
+	scene_done(&s);
+	/* By the kernel's governor: one file for all, so the longest. */
+	scene_set(&s, make(&guest_file),
+		  "[Daemon]\nDefaultProfile=p\n[Profile p]\nHaltPoll=300us\n"
+		  "[Profile q]\nHaltPoll=100us\n[Group g]\nCPUs=1\nProfile=q\n");
+	ck_assert_uint_eq(scene_row(&s, 0)->module.haltpoll_us, 0);
+	ck_assert_uint_eq(scene_row(&s, 1)->module.haltpoll_us, 0);
+	ck_assert_uint_eq(s.plan->knobs[HOST_HALTPOLL], 300000);
+	ck_assert(
+		scene_says(&s, DIAG_INFO, "CPU 1: governor haltpoll polls up to 300us here, too"));
+	scene_done(&s);
+	scene_set(&s, make(&guest_file), "[Daemon]\nDefaultProfile=p\n[Profile p]\nHaltPoll=off\n");
+	ck_assert(s.plan->knobs[HOST_HALTPOLL] == HOST_KEEP);
 	scene_done(&s);
 	scene_set(&s, make(&zen_old), "[Daemon]\nDefaultProfile=p\n[Profile p]\nIoPort=auto\n");
 	ck_assert(scene_row(&s, 0)->module.ioport_direct);

@@ -148,34 +148,35 @@ END_TEST
 /* Of umwait_control: what the host had, what we wrote, what we are about to write. */
 START_TEST(record_of_umwait_control)
 {
-	struct change v[] = {{1, 0, 0, UMWAIT_C02, KNOB_UMWAIT, 0},
-			     {0, 400, 0, UMWAIT_MAX, KNOB_UMWAIT, 0}};
+	struct change v[] = {{1, 0, 0, HOST_UMWAIT_C02, KNOB_HOST, 0},
+			     {0, 400, 0, HOST_UMWAIT_MAX, KNOB_HOST, 0}};
 	const struct changes c = {.v = v, .n = ARRAY_SIZE(v)};
 	struct restore_record r;
 	uint32_t foreign;
 
-	machine.umwait[UMWAIT_C02] = (struct machine_knob){.present = true, .now = 1, .prior = 1};
-	machine.umwait[UMWAIT_MAX] =
+	machine.knobs[HOST_UMWAIT_C02] =
+		(struct machine_knob){.present = true, .now = 1, .prior = 1};
+	machine.knobs[HOST_UMWAIT_MAX] =
 		(struct machine_knob){.present = true, .now = 0, .prior = 100000};
 	save(&c);
 	expect_record("cpuidled-restore 1 -\n"
-		      "umwait enable_c02 1 0\n"
-		      "umwait max_time 100000 0 400\n");
+		      "host enable_c02 1 0\n"
+		      "host max_time 100000 0 400\n");
 	ck_assert_int_eq(restore_load(root_fd, &r), 0);
 	/* A successor finds the second value written, and the first one not yet. */
-	machine.umwait[UMWAIT_MAX].now = machine.umwait[UMWAIT_MAX].prior = 400;
+	machine.knobs[HOST_UMWAIT_MAX].now = machine.knobs[HOST_UMWAIT_MAX].prior = 400;
 	restore_overlay(&r, &machine, &foreign);
 	ck_assert_uint_eq(foreign, 0);
-	ck_assert_uint_eq(machine.umwait[UMWAIT_C02].prior, 1);
-	ck_assert_uint_eq(machine.umwait[UMWAIT_MAX].prior, 100000);
-	ck_assert_uint_eq(machine.umwait[UMWAIT_MAX].now, 400);
+	ck_assert_uint_eq(machine.knobs[HOST_UMWAIT_C02].prior, 1);
+	ck_assert_uint_eq(machine.knobs[HOST_UMWAIT_MAX].prior, 100000);
+	ck_assert_uint_eq(machine.knobs[HOST_UMWAIT_MAX].now, 400);
 	/* Or somebody else's, and an empty file. */
-	machine.umwait[UMWAIT_MAX].now = machine.umwait[UMWAIT_MAX].prior = 8;
-	machine.umwait[UMWAIT_C02] = (struct machine_knob){.present = true, .cut = true};
+	machine.knobs[HOST_UMWAIT_MAX].now = machine.knobs[HOST_UMWAIT_MAX].prior = 8;
+	machine.knobs[HOST_UMWAIT_C02] = (struct machine_knob){.present = true, .cut = true};
 	restore_overlay(&r, &machine, &foreign);
 	ck_assert_uint_eq(foreign, 1);
-	ck_assert_uint_eq(machine.umwait[UMWAIT_MAX].prior, 8);
-	ck_assert_uint_eq(machine.umwait[UMWAIT_C02].prior, 1);
+	ck_assert_uint_eq(machine.knobs[HOST_UMWAIT_MAX].prior, 8);
+	ck_assert_uint_eq(machine.knobs[HOST_UMWAIT_C02].prior, 1);
 	restore_done(&r);
 }
 END_TEST
@@ -224,10 +225,10 @@ static const struct {
 	{"cpuidled-restore 1 -\ndisable 0 1 0 2\n", 0},
 	{"cpuidled-restore 1 -\ndisable 0 1 0\ndisable 0 1 0 1\n", 1},
 	{"cpuidled-restore 1 -\nwhat 0 1 0 1\n", 0},
-	{"cpuidled-restore 1 -\numwait max_time 1\nqos 1 none 20us\n", 1},
-	{"cpuidled-restore 1 -\numwait what 1 0\n", 0},
-	{"cpuidled-restore 1 -\numwait\n", 0},
-	{"cpuidled-restore 1 -\numwait enable_c02 1 20us\n", 0},
+	{"cpuidled-restore 1 -\nhost max_time 1\nqos 1 none 20us\n", 1},
+	{"cpuidled-restore 1 -\nhost what 1 0\n", 0},
+	{"cpuidled-restore 1 -\nhost\n", 0},
+	{"cpuidled-restore 1 -\nhost enable_c02 1 20us\n", 0},
 	{"cpuidled-restore 1 -\nglobal 0 5us\n", 0},
 	{"cpuidled-restore 1 -\nglobal 00zz 5us\n", 0},
 	{"cpuidled-restore 1 -\nglobal 00112233445566778899aabbccddeeff00 5us\n", 0},

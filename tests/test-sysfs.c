@@ -376,8 +376,8 @@ START_TEST(haltpoll_guest)
 	mktree_states(root, 0, 1, "POLL 0/0, haltpoll 1/1 default architecture idle");
 	read_host(root);
 	ck_assert(m->virt == VIRT_GUEST && m->arat && !m->cpus[0].waitpkg);
-	ck_assert(m->haltpoll.present && m->haltpoll.allow_shrink);
-	ck_assert(m->haltpoll.poll_ns == 200000 && m->haltpoll.grow_start_ns == 50000);
+	ck_assert(m->knobs[HOST_HALTPOLL].present && m->haltpoll.allow_shrink);
+	ck_assert(m->knobs[HOST_HALTPOLL].now == 200000 && m->haltpoll.grow_start_ns == 50000);
 	ck_assert_uint_eq(m->tables[0].states[1].class, STATE_CLASS_HALT);
 }
 END_TEST
@@ -395,9 +395,9 @@ START_TEST(features_and_switches)
 	read_host(root);
 	ck_assert(m->cpus[1].waitpkg && !m->arat);
 	ck_assert_int_eq(m->c1_demotion, 1);
-	ck_assert(m->umwait[UMWAIT_C02].present && m->umwait[UMWAIT_C02].now == 0);
-	ck_assert(m->umwait[UMWAIT_MAX].present && m->umwait[UMWAIT_MAX].now == 100000);
-	ck_assert(m->umwait[UMWAIT_MAX].prior == 100000);
+	ck_assert(m->knobs[HOST_UMWAIT_C02].present && m->knobs[HOST_UMWAIT_C02].now == 0);
+	ck_assert(m->knobs[HOST_UMWAIT_MAX].present && m->knobs[HOST_UMWAIT_MAX].now == 100000);
+	ck_assert(m->knobs[HOST_UMWAIT_MAX].prior == 100000);
 	ck_assert_str_eq(m->governor, "teo");
 	ck_assert_uint_eq(m->family, 0);
 }

@@ -86,7 +86,7 @@ static void put(struct world *w, const struct change *c, uint64_t value)
 		if (w->host)
 			w->host->global_ns = value;
 		break;
-	case KNOB_UMWAIT:
+	case KNOB_HOST:
 		ck_abort();
 	}
 }
@@ -118,7 +118,7 @@ static int world_get(void *data, const struct change *c, uint64_t *ret)
 	case KNOB_GLOBAL:
 		*ret = w->global;
 		break;
-	case KNOB_UMWAIT:
+	case KNOB_HOST:
 		ck_abort();
 	}
 	return 0;

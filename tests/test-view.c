@@ -170,8 +170,8 @@ START_TEST(explain_prints_every_layer)
 	m->cpus[0].disabled = m->cpus[0].disabled_prior = 1U << 3 | 1U << 1;
 	m->cpus[0].waitpkg = true;
 	m->c1_demotion = 1;
-	m->umwait[UMWAIT_C02] = (struct machine_knob){.present = true, .now = 1, .prior = 1};
-	m->umwait[UMWAIT_MAX] =
+	m->knobs[HOST_UMWAIT_C02] = (struct machine_knob){.present = true, .now = 1, .prior = 1};
+	m->knobs[HOST_UMWAIT_MAX] =
 		(struct machine_knob){.present = true, .now = 100000, .prior = 100000};
 	snprintf(m->governor, sizeof(m->governor), "ladder");
 	look(m,
