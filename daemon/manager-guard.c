@@ -7,10 +7,11 @@
 
 #include "readfile.h"
 #include "report-adapt.h"
+#include "report-crowd.h"
 #include "report-guard.h"
 
 /*
- * The manager's side of the residency guard and of Adapt=: when to look, and what becomes of a decision, which
+ * The manager's side of the residency guard, of Adapt= and of what HaltPoll= does in a crowd: when to look, and what becomes of a decision, which
  * enters the one path as a bit of the machine. Where no profile asks for them there is no timer and nothing is
  * read.
  *
@@ -39,9 +40,11 @@ static void mark(struct manager *m)
 {
 	m->machine->guard = m->guard.n > 0 ? &m->guard : NULL;
 	m->machine->adapt = m->adapt.n > 0 ? &m->adapt : NULL;
+	m->machine->crowd = m->crowd.n > 0 ? &m->crowd : NULL;
 	for (uint32_t cpu = 0; cpu < m->machine->n_cpus; cpu++) {
 		m->machine->cpus[cpu].vetoed = guard_vetoed(&m->guard, cpu);
 		m->machine->cpus[cpu].tight = adapt_tight(&m->adapt, cpu);
+		m->machine->cpus[cpu].crowded = crowd_is_off(&m->crowd, cpu);
 	}
 }
 
@@ -55,7 +58,7 @@ static uint32_t pressure(struct manager *m)
 	bool first = m->stall_at == 0;
 	char text[160], *total;
 
-	if (m->adapt.n == 0 ||
+	if ((m->adapt.n == 0 && m->crowd.n == 0) ||
 	    readfile_line(m->root_fd, "proc/pressure/cpu", text, sizeof(text)) < 0)
 		return ADAPT_PRESSURE_UNKNOWN;
 	total = strstr(text, "total=");
@@ -71,9 +74,14 @@ static uint32_t pressure(struct manager *m)
 static void look(struct manager *m)
 {
 	uint64_t now = now_ns();
+	uint32_t waited = pressure(m);
 
 	guard_look(&m->guard, now, tally_read, &m->tally);
-	adapt_look(&m->adapt, now, pressure(m), GUARD_SLOTS(m->guard.n), tally_read, &m->tally);
+	adapt_look(&m->adapt, now, waited, GUARD_SLOTS(m->guard.n), tally_read, &m->tally);
+	/* Where it cannot be read nothing is known, and nothing found. */
+	if (m->crowd.n > 0 && steal_read(m->root_fd, m->machine->n_cpus, &m->steal) < 0)
+		steal_done(&m->steal);
+	crowd_look(&m->crowd, now, waited, steal_get, &m->steal);
 }
 
 static int on_look(sd_event_source *s _unused_, uint64_t usec _unused_, void *userdata)
@@ -84,7 +92,7 @@ static int on_look(sd_event_source *s _unused_, uint64_t usec _unused_, void *us
 
 	look(m);
 	arm(m);
-	if (m->guard.n_events == 0 && m->adapt.n_events == 0)
+	if (m->guard.n_events == 0 && m->adapt.n_events == 0 && m->crowd.n_events == 0)
 		return 0;
 	mark(m);
 	r = manager_run(m, NULL, NULL, NULL);
@@ -94,6 +102,8 @@ static int on_look(sd_event_source *s _unused_, uint64_t usec _unused_, void *us
 		report_guard(&report, &m->guard, m->machine, m->plan);
 	if (r >= 0 && m->adapt.n_events > 0)
 		report_adapt(&report, &m->adapt);
+	if (r >= 0 && m->crowd.n_events > 0)
+		report_crowd(&report, &m->crowd);
 	manager_settle_state(m);
 	manager_publish(m, "");
 	(void)malloc_trim(0);
@@ -121,22 +131,24 @@ static int start(struct manager *m)
 bool manager_guard_follow(struct manager *m)
 {
 	bool again;
-	int r, a;
+	int r, a, c;
 
 	if (!m->event)
 		return false;
 	tally_renumber(&m->tally, m->plan->own_row);
 	r = guard_follow(&m->guard, m->plan, m->machine);
 	a = adapt_follow(&m->adapt, m->policy, m->plan, m->machine);
-	again = r > 0 || a > 0;
-	r = MIN_OF(MIN_OF(r, a), 0);
+	c = crowd_follow(&m->crowd, m->plan, m->machine);
+	again = r > 0 || a > 0 || c > 0;
+	r = MIN_OF(MIN_OF(r, a), MIN_OF(c, 0));
 	mark(m);
-	if (r == 0 && m->guard.n == 0 && m->adapt.n == 0)
+	if (r == 0 && m->guard.n == 0 && m->adapt.n == 0 && m->crowd.n == 0)
 		manager_guard_free(m);
 	else if (r == 0)
 		r = start(m);
 	if (r < 0)
-		log_errno(LOG_ID_GUARD, r, "residency guard and Adapt=: nothing is looked at");
+		log_errno(LOG_ID_GUARD, r,
+			  "residency guard, Adapt=, HaltPoll=: nothing is looked at");
 	return again;
 }
 
@@ -156,5 +168,7 @@ void manager_guard_free(struct manager *m)
 	tally_done(&m->tally);
 	guard_done(&m->guard);
 	adapt_done(&m->adapt);
+	crowd_done(&m->crowd);
+	steal_done(&m->steal);
 	m->stall_at = 0;
 }

@@ -7,10 +7,12 @@
 #include "foreign.h"
 #include "adapt.h"
 #include "cgroup-watch.h"
+#include "crowd.h"
 #include "guard.h"
 #include "kernel.h"
 #include "reload.h"
 #include "report.h"
+#include "steal.h"
 #include "tally.h"
 #include "transition.h"
 
@@ -61,6 +63,8 @@ struct manager {
 	struct sd_event_source *module_settle; /* one-shot, off when there is nothing to do */
 	struct guard guard; /* of no cells: nobody asks for it */
 	struct adapt adapt; /* the same */
+	struct crowd crowd; /* the same */
+	struct steal steal;
 	uint64_t stall_us, stall_at; /* how long tasks have waited for CPUs, and when that was so */
 	struct tally tally;
 	struct sd_event_source *guard_timer; /* NULL: off */

@@ -25,6 +25,7 @@ static int carry_over(const struct machine *old, struct machine *m, uint32_t *n_
 		m->cpus[i].left = old->cpus[i].left;
 		m->cpus[i].vetoed = old->cpus[i].vetoed;
 		m->cpus[i].tight = old->cpus[i].tight;
+		m->cpus[i].crowded = old->cpus[i].crowded;
 	}
 	for (uint32_t i = 0; i < HOST_KNOBS; i++)
 		m->knobs[i].left = old->knobs[i].left;

@@ -181,6 +181,7 @@ static const char *mode_why(enum mode_reason reason)
 	case MODE_NO_C1:
 	case MODE_NO_DUMMY:
 	case MODE_UNMEASURED:
+	case MODE_CROWDED:
 	case MODE_BY_GOVERNOR:
 	case MODE_C02_FORBIDDEN:
 		return modes_reason_text(reason);

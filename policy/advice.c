@@ -288,7 +288,7 @@ static void advise_modes(struct advisor *a, const struct subject *s)
 
 		if (c->requested == MODE_AUTO || c->reason == MODE_AS_ASKED ||
 		    c->reason == MODE_HARMLESS || c->reason == MODE_OFFLINE ||
-		    c->reason == MODE_BY_GOVERNOR)
+		    c->reason == MODE_BY_GOVERNOR || c->reason == MODE_CROWDED)
 			continue;
 		notes_add(&a->notes, c->reason == MODE_UNSAFE ? DIAG_WARNING : DIAG_INFO,
 			  &a->policy->profiles[s->row->profile].at, s->index,

@@ -4,6 +4,7 @@
 #include "bootargs.h"
 #include "buf.h"
 #include "adapt-text.h"
+#include "crowd.h"
 #include "guard-text.h"
 #include "hold-text.h"
 #include "modes.h"
@@ -356,29 +357,6 @@ static int menu_stop(const struct pile *p)
 	return -1;
 }
 
-/* The kernel's own, by its parameters (Documentation/virt/guest-halt-polling.rst). */
-static void say_haltpoll(struct pile *p)
-{
-	const struct machine_haltpoll *h = &p->machine->haltpoll;
-
-	buf_puts(&p->buf, ": polls for up to ");
-	say_latency(p, modes_knob_stands(p->machine, p->plan, HOST_HALTPOLL));
-	buf_puts(&p->buf, " before it halts");
-	if (p->plan->knobs[HOST_HALTPOLL] != HOST_KEEP)
-		buf_puts(&p->buf, ", by HaltPoll=");
-	if (h->grow) {
-		buf_puts(&p->buf, "; begins with ");
-		say_latency(p, h->grow_start_ns);
-		buf_printf(&p->buf, ", times %" PRIu32 " after a short wait", h->grow);
-	}
-	if (!h->allow_shrink)
-		buf_puts(&p->buf, ", never shorter again");
-	else if (h->shrink)
-		buf_printf(&p->buf, ", divided by %" PRIu32 " after a long one", h->shrink);
-	else
-		buf_puts(&p->buf, ", none after a long one");
-}
-
 static void say_governor_effect(struct pile *p)
 {
 	const char *governor = p->machine->governor;
@@ -396,7 +374,7 @@ static void say_governor_effect(struct pile *p)
 		return;
 	}
 	if (streq(governor, "haltpoll")) {
-		say_haltpoll(p);
+		modes_haltpoll_text(p->machine, p->plan, &p->buf);
 		return;
 	}
 	at = streq(governor, "menu") ? menu_stop(p) : -1;
@@ -513,12 +491,6 @@ static void say_kept(struct pile *p)
 			" by the port alone, without reading the PM timer");
 }
 
-/* Nothing is wanted, and why is worth a word. */
-static bool is_told(enum mode_reason reason)
-{
-	return reason == MODE_NO_DUMMY || reason == MODE_UNMEASURED || reason == MODE_BY_GOVERNOR;
-}
-
 /* What was wanted and is not so, with the module's own words where it has some. */
 static void say_lost(struct pile *p)
 {
@@ -526,7 +498,8 @@ static void say_lost(struct pile *p)
 		const struct plan_mode_cell *c = &p->from->modes[i];
 		const char *words = modes_module_words(p->machine, i, c->reason);
 
-		if ((c->wanted == c->effective && !is_told(c->reason)) || c->reason == MODE_OFFLINE)
+		if ((c->wanted == c->effective && !modes_is_told(c->reason)) ||
+		    c->reason == MODE_OFFLINE)
 			continue;
 		say_part(p, c->wanted != c->effective ? "not " : "");
 		buf_printf(&p->buf, "%s %s: %s%s%s", modes_key(i), plan_mode_value_name(c->wanted),
@@ -553,6 +526,14 @@ static void pile_adapt(struct pile *p)
 		return;
 	adapt_text(p->machine, p->plan, p->from, &p->buf);
 	put(p, "Adapt");
+}
+
+static void pile_crowd(struct pile *p)
+{
+	if (!crowd_watches(p->machine, p->from))
+		return;
+	crowd_text(p->machine, p->plan, p->from, &p->buf);
+	put(p, "HaltPoll");
 }
 
 static void pile_guard(struct pile *p)
@@ -607,6 +588,7 @@ int layers_make(const struct policy *policy, const struct machine *machine, cons
 	pile_demotion(&p);
 	pile_umwait(&p);
 	pile_module(&p);
+	pile_crowd(&p);
 	pile_adapt(&p);
 	pile_guard(&p);
 	pile_rest(&p);

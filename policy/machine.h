@@ -74,6 +74,7 @@ struct machine_cpu {
 	bool has_qos; /* pm_qos_resume_latency_us exists and could be read */
 	bool waitpkg; /* UMWAIT on this CPU */
 	bool tight; /* Adapt= has found it busy: that limit holds, where a profile has it */
+	bool crowded; /* the host takes too much from it for polling: HaltPoll= is off meanwhile */
 	bool own_off; /* somebody disabled the state machine.own_row on it */
 };
 
@@ -138,6 +139,7 @@ struct machine_knob {
 
 struct adapt;
 struct cgroups;
+struct crowd;
 struct guard;
 
 struct machine {
@@ -177,6 +179,7 @@ struct machine {
 	const struct guard *guard;
 	const struct adapt *adapt;
 	const struct cgroups *cgroups; /* what workloads run in; borrowed, NULL: nobody looked */
+	const struct crowd *crowd;
 };
 
 /* Makes room for n CPUs (1..CPU_MAX), everything unknown: absent, no table, no QoS. -ENOMEM, -ERANGE. */

@@ -58,6 +58,8 @@ const char *modes_reason_text(enum mode_reason reason)
 		return "DisableStates= means this state as well, so POLL waits in this way";
 	case MODE_NO_C1:
 		return "there is no C1 that could wait so, POLL alone does";
+	case MODE_CROWDED:
+		return "the host has too little for its guests at the moment";
 	case MODE_BY_GOVERNOR:
 		return "done by the kernel's governor haltpoll, through guest_halt_poll_ns";
 	case MODE_NO_DUMMY:
@@ -80,4 +82,29 @@ const char *modes_module_words(const struct machine *machine, enum plan_mode mod
 	if (reason == MODE_NO_ROW)
 		return machine->module.c0_row_reason;
 	return reason == MODE_MODULE_LACKS ? machine->module.c0_reason : "";
+}
+
+void modes_haltpoll_text(const struct machine *machine, const struct plan *plan, struct buf *b)
+{
+	const struct machine_haltpoll *h = &machine->haltpoll;
+	char ns[LATENCY_TEXT_MAX];
+
+	buf_printf(b, ": polls for up to %s before it halts%s",
+		   units_format_latency(modes_knob_stands(machine, plan, HOST_HALTPOLL), ns,
+					sizeof(ns)),
+		   plan->knobs[HOST_HALTPOLL] != HOST_KEEP ? ", by HaltPoll=" : "");
+	if (h->grow)
+		buf_printf(b, "; begins with %s, times %" PRIu32 " after a short wait",
+			   units_format_latency(h->grow_start_ns, ns, sizeof(ns)), h->grow);
+	if (!h->allow_shrink)
+		buf_puts(b, ", never shorter again");
+	else if (h->shrink)
+		buf_printf(b, ", divided by %" PRIu32 " after a long one", h->shrink);
+	else
+		buf_puts(b, ", none after a long one");
+}
+
+bool modes_is_told(enum mode_reason reason)
+{
+	return reason == MODE_NO_DUMMY || reason == MODE_UNMEASURED || reason == MODE_BY_GOVERNOR;
 }

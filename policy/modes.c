@@ -259,8 +259,12 @@ static struct plan_mode_cell decide_haltpoll(const struct host *h)
 
 		if (asked == MODE_AUTO || !k->present || k->left)
 			return unwanted(asked, MODE_NATIVE, MODE_HARMLESS);
+		if (h->row->crowded)
+			return cell(asked, MODE_HALTPOLL_ON, MODE_NATIVE, MODE_CROWDED);
 		return cell(asked, MODE_HALTPOLL_ON, MODE_HALTPOLL_ON, MODE_BY_GOVERNOR);
 	}
+	if (h->row->crowded && h->machine->module.haltpoll)
+		return cell(asked, MODE_HALTPOLL_ON, MODE_OFF, MODE_CROWDED);
 	return by_module(h, h->machine->module.haltpoll, asked, MODE_HALTPOLL_ON, MODE_OFF);
 }
 

@@ -2,6 +2,7 @@
 #ifndef CPUIDLED_MODES_H
 #define CPUIDLED_MODES_H
 
+#include "buf.h"
 #include "plan.h"
 
 /*
@@ -30,8 +31,17 @@ void modes_knobs(const struct policy *policy, const struct machine *m, struct pl
 /* The key a mode is asked for with: "C0", "C1Interrupts" ... */
 const char *modes_key(enum plan_mode mode);
 
+/*
+ * How the kernel's own governor haltpoll polls, by its parameters (Documentation/virt/guest-halt-polling.rst) and
+ * by what the plan sets of them.
+ */
+void modes_haltpoll_text(const struct machine *machine, const struct plan *plan, struct buf *b);
+
 /* Why a mode is as it is, in a few words: "needs cpuidle_policy.ko, which is not in use". */
 const char *modes_reason_text(enum mode_reason reason);
+
+/* Is it worth a word why nothing is wanted, or who does it? */
+bool modes_is_told(enum mode_reason reason);
 
 /* The module's own words about it, "" where it has none. Borrowed from machine. */
 const char *modes_module_words(const struct machine *machine, enum plan_mode mode,

@@ -30,6 +30,7 @@ enum key_flag {
 	KEY_C0 = 1 << 3,
 	KEY_OWN_OFF = 1 << 4,
 	KEY_TIGHT = 1 << 5,
+	KEY_CROWDED = 1 << 6,
 };
 
 struct resolver {
@@ -353,6 +354,7 @@ static int fill_row(struct resolver *rs, const struct row_key *key, struct plan_
 		.has_qos = key->flags & KEY_HAS_QOS,
 		.waitpkg = key->flags & KEY_WAITPKG,
 		.tight = key->flags & KEY_TIGHT,
+		.crowded = key->flags & KEY_CROWDED,
 		.c0_able = key->flags & KEY_C0,
 		.own_off = key->flags & KEY_OWN_OFF,
 		.disabled_prior = key->disabled_prior,
@@ -459,7 +461,7 @@ static void make_key(const struct resolver *rs, uint32_t cpu, struct row_key *re
 		.flags = (uint8_t)((c->online ? KEY_ONLINE : 0) | (c->has_qos ? KEY_HAS_QOS : 0) |
 				   (c->waitpkg ? KEY_WAITPKG : 0) | (c->tight ? KEY_TIGHT : 0) |
 				   (machine_module_c0(&rs->machine->module, cpu) ? KEY_C0 : 0) |
-				   (c->own_off ? KEY_OWN_OFF : 0)),
+				   (c->own_off ? KEY_OWN_OFF : 0) | (c->crowded ? KEY_CROWDED : 0)),
 	};
 	if (c->online) {
 		ret->table = c->table;

@@ -92,6 +92,7 @@ enum mode_reason {
 	MODE_OFFLINE,
 	MODE_NO_DUMMY, /* IoPort=auto: the module has measured that there is nothing to avoid */
 	MODE_UNMEASURED, /* IoPort=auto: without the module nobody knows */
+	MODE_CROWDED, /* HaltPoll=: the host has too little, for a while (crowd.h) */
 	MODE_BY_GOVERNOR, /* the kernel's governor haltpoll does it, by its own files */
 	MODE_NO_ROW, /* no own row on this driver; POLL's place is taken instead */
 	MODE_ROW_GOVERNOR, /* the governor takes state 1 for halting; the same */
@@ -144,6 +145,7 @@ struct plan_row {
 	bool own_off; /* as machine_cpu.own_off */
 	bool guarded; /* ResidencyGuard= looks at it */
 	bool tight; /* as machine_cpu.tight */
+	bool crowded; /* as machine_cpu.crowded */
 	uint16_t
 		disabled_prior; /* bit i: others (or the kernel's default) had stateI/disable set */
 	uint16_t left; /* files left to others, as machine_cpu.left */

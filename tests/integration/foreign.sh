@@ -171,6 +171,28 @@ umwait_answers()
 	stop && found "$(umwait_file max_time)" 5000 && found "$(umwait_file enable_c02)" 1
 }
 
+haltpoll_file()
+{
+	echo "$T/tree/sys/module/haltpoll/parameters/guest_halt_poll_ns"
+}
+
+# That of the kernel's governor haltpoll: the same.
+haltpoll_answers()
+{
+	policy haltpoll '[Daemon]' 'DefaultProfile=p' "OnForeignWrite=$1" '[Profile p]' 'HaltPoll=70us'
+	tree dnv0
+	haltpoll
+	start --root "$T/tree" --policy "$T/haltpoll.conf" || { cat "$T/log"; return 1; }
+	logged 'haltpoll/guest_halt_poll_ns 200000 -> 70000' && found "$(haltpoll_file)" 70000 || return 1
+	echo 5000 >"$(haltpoll_file)"
+	if [ "$1" = reassert ]; then
+		await 'haltpoll/guest_halt_poll_ns 5000 -> 70000' && found "$(haltpoll_file)" 70000 || return 1
+	else
+		await 'somebody set haltpoll/guest_halt_poll_ns from 70000 to 5000' && found "$(haltpoll_file)" 5000 || return 1
+	fi
+	stop && found "$(haltpoll_file)" 5000
+}
+
 # The file replaced by another of its name, as an editor does: still watched.
 replaced()
 {
@@ -251,6 +273,8 @@ check "looser value, yield" looser_yield
 check "B3-25: looser value, alert" looser_alert
 check "umwait_control: theirs, ours again" umwait_answers reassert
 check "umwait_control: theirs stays" umwait_answers yield
+check "guest_halt_poll_ns: theirs, ours again" haltpoll_answers reassert
+check "guest_halt_poll_ns: theirs stays" haltpoll_answers yield
 for answer in yield reassert alert; do
 	check "stricter value is kept, $answer" stricter_is_kept $answer
 	check "others let go, $answer" others_let_go $answer

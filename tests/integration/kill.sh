@@ -5,8 +5,8 @@ set -u
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
-policy a '[Daemon]' 'DefaultProfile=a' 'GlobalLatencyLimit=50us' 'UmwaitC02=off' 'UmwaitMaxTime=0' '[Profile a]' 'LatencyLimit=20us' 'DisableStates=C1E'
-policy b '[Daemon]' 'DefaultProfile=b' 'GlobalLatencyLimit=30us' 'UmwaitMaxTime=400' '[Profile b]' 'LatencyLimit=none' 'EnableStates=C1' 'DisableStates=C6'
+policy a '[Daemon]' 'DefaultProfile=a' 'GlobalLatencyLimit=50us' 'UmwaitC02=off' 'UmwaitMaxTime=0' '[Profile a]' 'LatencyLimit=20us' 'HaltPoll=70us' 'DisableStates=C1E'
+policy b '[Daemon]' 'DefaultProfile=b' 'GlobalLatencyLimit=30us' 'UmwaitMaxTime=400' '[Profile b]' 'LatencyLimit=none' 'HaltPoll=300us' 'EnableStates=C1' 'DisableStates=C6'
 policy bad '[Daemon]' 'DefaultProfile=nobody'
 
 # killed CALL N ARGS...: runs the daemon until it enters its Nth CALL, and kills it there. False when there was no Nth.
@@ -60,6 +60,7 @@ fresh()
 {
 	tree dnv0 3
 	umwait
+	haltpoll
 	state >"$T/before"
 }
 

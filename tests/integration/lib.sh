@@ -58,10 +58,19 @@ qos()
 	echo "$T/tree/sys/devices/system/cpu/cpu$1/power/pm_qos_resume_latency_us"
 }
 
+# haltpoll: gives it the kernel's governor haltpoll, in a guest
+haltpoll()
+{
+	local dir=$T/tree/sys/module/haltpoll/parameters
+	mkdir -p "$dir"
+	echo haltpoll >"$T/tree/sys/devices/system/cpu/cpuidle/current_governor"
+	echo 200000 >"$dir/guest_halt_poll_ns"
+}
+
 # What a tree holds, run-time files apart.
 state()
 {
-	(cd "${1:-$T/tree}" && find sys dev -type f \( -name pm_qos_resume_latency_us -o -name disable -o -name cpu_dma_latency -o -path '*/umwait_control/*' \) |
+	(cd "${1:-$T/tree}" && find sys dev -type f \( -name pm_qos_resume_latency_us -o -name disable -o -name cpu_dma_latency -o -path '*/umwait_control/*' -o -name 'guest_halt_poll_*' \) |
 		sort | xargs md5sum)
 }
 

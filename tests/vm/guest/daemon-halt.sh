@@ -9,7 +9,6 @@
 # seconds: 600
 cpu=/sys/devices/system/cpu
 log=/run/daemon.log
-poll_ns=/sys/module/haltpoll/parameters/guest_halt_poll_ns
 count=0
 
 is()
@@ -141,23 +140,6 @@ qemu-none-*)
 	policy HaltPoll=50us
 	reload
 	has "a time that is named" "$(kept)" "haltpoll 50000"
-	# The kernel's governor of that name polls itself: then by its file, and never both.
-	echo haltpoll >$cpu/cpuidle/current_governor
-	policy HaltPoll=70us
-	reload
-	is "by the kernel's governor" "$(cat $poll_ns)" 70000
-	has "and not by the module as well" "$(kept)" "haltpoll 0"
-	has "explain tells" "$(cpuidlectl explain 0)" "haltpoll: polls for up to 70us before it halts, by HaltPoll="
-	cpuidlectl verify >/run/verify
-	is "verify finds no difference" $? 0
-	kill -9 "$pid"
-	until_true gone
-	is "killed: the file is left" "$(cat $poll_ns)" 70000
-	cpuidled --restore
-	is "and restored" "$(cat $poll_ns)" 200000
-	echo menu >$cpu/cpuidle/current_governor
-	policy HaltPoll=50us
-	start
 	kill -9 "$pid"
 	until_true gone
 	has "killed: gone at once" "$(kept)" "haltpoll 0"
