@@ -38,6 +38,7 @@ enum option_bit {
 	OPTION_TTL = 1 << 16,
 	OPTION_TRACE = 1 << 17,
 	OPTION_CONVERT = 1 << 18,
+	OPTION_OUTPUT = 1 << 19,
 };
 
 #define OPTION_MODES_MAX 16U /* how often --mode may be given */
@@ -50,6 +51,7 @@ struct options {
 	const char *policy; /* --policy: this file instead of the search path */
 	const char *cpus; /* --cpus: selector, NULL: all */
 	const char *latency, *profile, *reason, *ttl;
+	const char *output; /* of import; NULL: standard output */
 	const char *trace, *convert; /* files of simulate; "-" is standard input */
 	const char *modes[OPTION_MODES_MAX]; /* --mode, each time it is given */
 	uint32_t n_modes;
@@ -76,6 +78,7 @@ int cmd_hold(const struct options *o, char **args, int n);
 int cmd_release(const struct options *o, char **args, int n);
 int cmd_list_holds(const struct options *o, char **args, int n);
 int cmd_simulate(const struct options *o, char **args, int n);
+int cmd_import(const struct options *o, char **args, int n);
 int cmd_monitor(const struct options *o, char **args, int n);
 
 /* "cpuidlectl: text" on stderr. Returns code, for return fail(...). */

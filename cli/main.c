@@ -69,6 +69,11 @@ static const struct command commands[] = {
 	 "Tells for the kernel's governors without a policy, for them with it, and for an oracle that\n"
 	 "knows how long each period will be: how often the limit was met, energy by a simple model,\n"
 	 "wrong guesses. --convert prints what perf script says of power:cpu_idle as a trace.\n"},
+	{"import", "tuned|saptune|crio|pepc FILE", 2, 2, OPTIONS_ALL | OPTION_OUTPUT, cmd_import,
+	 "settings of another program as policy text",
+	 "What cannot be kept becomes a comment with its place and the reason. FILE is a profile of\n"
+	 "tuned, a note of saptune, a text with annotations cpu-c-states.crio.io, or a script that\n"
+	 "calls pepc; - is standard input.\n"},
 	{"monitor", "", 0, 0, OPTIONS_DAEMON, cmd_monitor,
 	 "print what the daemon decides, as it happens",
 	 "With --json: one object a line. Ends with 4 when the daemon goes away.\n"},
@@ -99,6 +104,7 @@ static const struct option_row option_rows[] = {
 	{"ttl", 0, "TIME", OPTION_TTL, "end the hold after 30s, 5min, 2h"},
 	{"trace", 0, "FILE", OPTION_TRACE, "idle periods to play, - for standard input"},
 	{"convert", 0, "FILE", OPTION_CONVERT, "output of perf script to turn into such"},
+	{"output", 0, "FILE", OPTION_OUTPUT, "write the policy text there"},
 	{"reset", 0, NULL, OPTION_RESET, "drop all run-time settings"},
 	{"help", 'h', NULL, OPTION_HELP, "print this help"},
 	{"version", 0, NULL, OPTION_VERSION, "print the version"},
@@ -194,6 +200,8 @@ static void note_option(struct options *o, const struct option_row *row, const c
 		o->policy = value;
 	else if (row->bit == OPTION_TRACE)
 		o->trace = value;
+	else if (row->bit == OPTION_OUTPUT)
+		o->output = value;
 	else if (row->bit == OPTION_CONVERT)
 		o->convert = value;
 	else if (row->bit == OPTION_CPUS)

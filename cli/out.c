@@ -409,6 +409,17 @@ int out_checked(const struct out_checked *v, uint32_t n, bool ok)
 	return doc_end(&d);
 }
 
+int out_import(const char *text, const struct diag_list *diags)
+{
+	struct doc d;
+
+	doc_begin(&d, "import");
+	put(&d, d.root, "ok", json_boolean(text != NULL));
+	put(&d, d.root, "text", string_or_null(text));
+	put_diags(&d, d.root, diags);
+	return doc_end(&d);
+}
+
 /* "2026-11-30T17:25:03.000001Z"; buf has 48 bytes. */
 static const char *stamp_of(uint64_t realtime_us, char *buf)
 {

@@ -33,6 +33,8 @@ struct out_checked {
 	struct diag_list diags;
 };
 
+/* text is NULL where there were errors. */
+int out_import(const char *text, const struct diag_list *diags);
 int out_checked(const struct out_checked *v, uint32_t n, bool ok);
 
 int out_hold(uint32_t id);

@@ -12,8 +12,9 @@ _cpuidlectl_options()
 	check) echo "--json --quiet --help --version --root --policy --strict" ;;
 	set) echo "$daemon --cpus --reset" ;;
 	simulate) echo "--json --quiet --help --version --root --policy --trace --convert" ;;
+	import) echo "--json --quiet --help --version --output" ;;
 	hold) echo "$daemon --cpus --latency --profile --mode --reason --ttl" ;;
-	*) echo "$daemon --policy --cpus --strict --changes --reset --latency --profile --mode --reason --ttl --trace --convert" ;;
+	*) echo "$daemon --policy --cpus --strict --changes --reset --latency --profile --mode --reason --ttl --trace --convert --output" ;;
 	esac
 }
 
@@ -29,13 +30,13 @@ _cpuidlectl_keys()
 
 _cpuidlectl()
 {
-	local verbs="status show explain plan check set list-profiles reload verify hold release list-holds simulate monitor"
+	local verbs="status show explain plan check set list-profiles reload verify hold release list-holds simulate import monitor"
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
 	local verb="" i
 	COMPREPLY=()
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		-H | --host | --root | --socket | --policy | --cpus | --latency | --profile | --mode | --reason | --ttl | --trace | --convert) ((i++)) ;;
+		-H | --host | --root | --socket | --policy | --cpus | --latency | --profile | --mode | --reason | --ttl | --trace | --convert | --output) ((i++)) ;;
 		-*) ;;
 		*)
 			verb=${COMP_WORDS[i]}
@@ -45,7 +46,7 @@ _cpuidlectl()
 	done
 	case $prev in
 	--root) mapfile -t COMPREPLY < <(compgen -d -- "$cur") && return ;;
-	--socket | --policy | --trace | --convert) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
+	--socket | --policy | --trace | --convert | --output) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
 	-H | --host) mapfile -t COMPREPLY < <(compgen -A hostname -- "$cur") && return ;;
 	--cpus)
 		mapfile -t COMPREPLY < <(compgen -W "all isolated nohz_full housekeeping online" -- "$cur")
@@ -61,7 +62,9 @@ _cpuidlectl()
 		mapfile -t COMPREPLY < <(compgen -W "$(_cpuidlectl_options "$verb")" -- "$cur")
 	elif [[ -z $verb ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$cur")
-	elif [[ $verb == check ]]; then
+	elif [[ $verb == import && $prev == import ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "tuned saptune crio pepc" -- "$cur")
+	elif [[ $verb == check || $verb == import ]]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 	elif [[ $verb == explain ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "all isolated nohz_full housekeeping" -- "$cur")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Completion of cpuidlectl(1) for fish. A test holds it against 'cpuidlectl --help'.
 
-set -l verbs status show explain plan check set list-profiles reload verify hold release list-holds simulate monitor
+set -l verbs status show explain plan check set list-profiles reload verify hold release list-holds simulate import monitor
 set -l daemon status show explain plan set list-profiles reload verify hold release list-holds monitor
 set -l files show explain plan check list-profiles simulate
 complete -c cpuidlectl -f
@@ -19,13 +19,14 @@ complete -c cpuidlectl -n "not __fish_seen_subcommand_from $verbs" -a hold -d "h
 complete -c cpuidlectl -n "not __fish_seen_subcommand_from $verbs" -a release -d "end a hold"
 complete -c cpuidlectl -n "not __fish_seen_subcommand_from $verbs" -a list-holds -d "what is held now, by whom and why"
 complete -c cpuidlectl -n "not __fish_seen_subcommand_from $verbs" -a simulate -d "play recorded idle periods against a policy"
+complete -c cpuidlectl -n "not __fish_seen_subcommand_from $verbs" -a import -d "settings of another program as policy text"
 complete -c cpuidlectl -n "not __fish_seen_subcommand_from $verbs" -a monitor -d "print what the daemon decides"
 
 complete -c cpuidlectl -l json -d "print JSON"
 complete -c cpuidlectl -s q -l quiet -d "print less"
 complete -c cpuidlectl -s h -l help -d "print help"
 complete -c cpuidlectl -l version -d "print the version"
-complete -c cpuidlectl -l root -x -a "(__fish_complete_directories)" -d "the host is the tree below DIR"
+complete -c cpuidlectl -n "not __fish_seen_subcommand_from import" -l root -x -a "(__fish_complete_directories)" -d "the host is the tree below DIR"
 complete -c cpuidlectl -n "__fish_seen_subcommand_from $daemon" -s H -l host -x -a "(__fish_print_hostnames)" -d "another host"
 complete -c cpuidlectl -n "__fish_seen_subcommand_from $daemon" -l socket -r -F -d "this socket only"
 complete -c cpuidlectl -n "__fish_seen_subcommand_from $files" -l policy -r -F -d "policy file"
@@ -45,3 +46,5 @@ complete -c cpuidlectl -n "__fish_seen_subcommand_from hold" -a "(__fish_complet
 complete -c cpuidlectl -n "__fish_seen_subcommand_from explain" -a "all isolated nohz_full housekeeping"
 complete -c cpuidlectl -n "__fish_seen_subcommand_from set; and not __fish_contains_opt cpus" -a "DefaultProfile= OnForeignWrite= GlobalLatencyLimit= UmwaitC02= UmwaitMaxTime="
 complete -c cpuidlectl -n "__fish_seen_subcommand_from set; and __fish_contains_opt cpus" -a "Profile= Priority= LatencyLimit= C0= C0Depth= ZeroLatency= C1Interrupts= HaltPoll= Broadcast= IoPort= DisableStates= EnableStates= Base= Description= Adapt= ResidencyGuard="
+complete -c cpuidlectl -n "__fish_seen_subcommand_from import" -l output -r -F -d "write the policy text there"
+complete -c cpuidlectl -n "__fish_seen_subcommand_from import" -F -a "tuned saptune crio pepc"

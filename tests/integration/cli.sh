@@ -306,6 +306,17 @@ check "the examples of cpuidlectl(1) work" examples
 kill "$daemon_pid"
 wait "$daemon_pid"
 tap_result $? "the daemon ends well"
+# ---- import ----
+printf '[cpu]\nforce_latency=cstate.id:1|3\ngovernor=performance\n' >"$T/tuned.conf"
+check "import" says 0 "GlobalLatencyLimit=3us" ctl import tuned "$T/tuned.conf"
+check "import --output" status 0 ctl import tuned "$T/tuned.conf" --output "$T/imported.conf"
+check "import: what comes of it passes check" status 0 ctl check --strict --root "$H" "$T/imported.conf"
+echo 'cpu-c-states.crio.io: "max_latency:0"' >"$T/pod.yaml"
+check "import --json" json import ctl import tuned "$T/tuned.conf" --json
+check "import: a value that is none" says 1 "$T/pod.yaml:1: error: cpu-c-states.crio.io has 'max_latency:0'" ctl import crio "$T/pod.yaml"
+check "import: a format that is none" says 2 "'tlp' is none of tuned, saptune, crio, pepc" ctl import tlp "$T/tuned.conf"
+check "import: no such file" says 1 "No such file" ctl import pepc "$T/none"
+
 # ---- simulate ----
 trace=$top/tests/data/idle/onebusy.trace
 sim=(simulate --root "$H")
