@@ -127,7 +127,7 @@ END
 insmod /cpuidle_policy.ko
 start
 cpuidlectl set --cpus 1 DisableStates=C2 >/dev/null
-until_true config_has "cpus 00000002.* off 0x4"
+until_true config_has "cpus 00000003 window 0x2 .* off 0x4"
 is "C2 is off on both" "$(entered 0 2) $(entered 1 2)" "no no"
 /kmodctl monitor >/run/events &
 monitor=$!
@@ -141,7 +141,7 @@ is "and tells of it" "$(grep -q '^event 16 ' /run/events && echo yes)" yes
 sleep 1
 has "the daemon knows" "$(cpuidlectl explain 0)" "acpi_idle offers POLL 0, C1 1us by HALT"
 is "what is left of the plan is in force" "$(/kmodctl config | sed 's/ bcast.*//' | tr '\n' ' ')" \
-	"cpus 00000001 window 0x2 sti 0 off 0 cpus 00000002 window 0 sti 0 off 0 "
+	"cpus 00000003 window 0x2 sti 0 off 0 "
 cpuidlectl set --reset >/dev/null
 next_set >/dev/null
 until_true states_are "POLL C1 C2"
@@ -159,9 +159,13 @@ wait "$monitor" 2>/dev/null
 # ---- a CPU that was away when the daemon came; the best of some rounds, the emulator's host may be busy
 kill "$pid"
 until_true gone
-best=1000000
+limit=100
+case $CPUIDLED_GUEST in
+*-debug) limit=10000 ;; # a kernel that looks after itself all the time
+esac
+best=100000000
 rounds=0
-while [ $rounds -lt 3 ] || { [ $best -gt 100000 ] && [ $rounds -lt 12 ]; }; do
+while [ $rounds -lt 3 ] || { [ $best -gt ${limit}000 ] && [ $rounds -lt 12 ]; }; do
 	rounds=$((rounds + 1))
 	echo 0 >$cpu/cpu1/online
 	start
@@ -181,8 +185,8 @@ while [ $rounds -lt 3 ] || { [ $best -gt 100000 ] && [ $rounds -lt 12 ]; }; do
 	until_true gone
 done
 echo "# best of $rounds rounds: $best us"
-[ "$best" -le 100000 ]
-is "a CPU that comes has its plan within 100 ms" $? 0
+[ "$best" -le ${limit}000 ]
+is "a CPU that comes has its plan within $limit ms" $? 0
 rmmod cpuidle_policy
 is "the module can go" $? 0
 /kmodctl snapshot >/run/after
