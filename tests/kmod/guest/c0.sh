@@ -12,5 +12,47 @@
 limit=/sys/devices/system/cpu/umwait_control/max_time
 [ ! -e $limit ] || echo 0 >$limit
 insmod /cpuidle_policy.ko
-/kmodctl c0
-rmmod cpuidle_policy
+/kmodctl c0 | sed '/^1\.\./d' | tee /tmp/tap
+count=$(grep -c '^\(not \)*ok' /tmp/tap)
+
+say()
+{
+	count=$((count + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $count - $2"
+	else
+		echo "not ok $count - $2"
+	fi
+}
+
+names()
+{
+	cat /sys/devices/system/cpu/cpu0/cpuidle/state*/name 2>/dev/null | tr '\n' ' '
+}
+
+# the module goes while its state is there and in use
+if grep -q 'state1 is C0.2' /tmp/tap; then
+	# the own driver may still be there for the killed owner's grace, and goes with the module
+	own= before=
+	case $(cat /sys/devices/system/cpu/cpuidle/current_driver) in
+	none | cpuidle_policy) own="own=1 " ;;
+	*) before=$(names) ;;
+	esac
+	/kmodctl hold "${own}cpus=0 row=2 poll=2 off=2" </dev/null >/tmp/held &
+	holder=$!
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		grep -q ready /tmp/held && break
+		usleep 100000
+	done
+	case " $(names)" in *" C0.2 "*) true ;; *) false ;; esac
+	say $? "there is a state C0.2: $(names)"
+	rmmod cpuidle_policy
+	say $? "rmmod with it in use"
+	[ "$(names)" = "$before" ]
+	say $? "the states are what they were: $(names)"
+	kill -9 $holder
+else
+	rmmod cpuidle_policy
+	say $? "rmmod"
+fi
+echo "1..$count"
