@@ -40,7 +40,7 @@ void report_crowd(const struct report *to, const struct crowd *c)
 
 	if (cpuset_init(&cpus, CPU_MAX) < 0)
 		return;
-	for (uint8_t event = CROWD_FOUND; event <= CROWD_TRIED; event++) {
+	for (uint32_t event = CROWD_FOUND; event <= CROWD_TRIED; event++) {
 		const struct crowd_cell *worst = NULL;
 
 		cpuset_clear(&cpus);

@@ -151,7 +151,7 @@ static void note_change(const struct change *c, struct cpu_next *next)
 /* c: what will be written, NULL: nothing. */
 static void note_knobs(const struct machine *m, const struct changes *c, struct restore_record *ret)
 {
-	for (uint8_t i = 0; i < HOST_KNOBS; i++) {
+	for (uint32_t i = 0; i < HOST_KNOBS; i++) {
 		const struct machine_knob *k = &m->knobs[i];
 		uint64_t next = k->now;
 
@@ -160,7 +160,7 @@ static void note_knobs(const struct machine *m, const struct changes *c, struct 
 				next = c->v[j].to;
 		ret->knobs[i] = (struct restore_item){
 			.kind = KNOB_HOST,
-			.state = i,
+			.state = (uint8_t)i,
 			.prior = k->prior,
 		};
 		note_ours(&ret->knobs[i], k->now, next);

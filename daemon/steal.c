@@ -40,7 +40,7 @@ static bool parse_line(const char *p, uint32_t *ret_cpu, uint64_t *ret_ns)
 
 int steal_read(int root_fd, uint32_t n, struct steal *s)
 {
-	size_t size = (n + 2U) * LINE_MAX_BYTES;
+	size_t size = ((size_t)n + 2) * LINE_MAX_BYTES;
 	_cleanup_free_ char *text = malloc(size);
 	uint32_t cpu;
 	uint64_t ns;

@@ -143,9 +143,10 @@ static int check_global(struct collector *c, const struct plan *plan, const stru
 /* What the policy wants of umwait_control, also where it is left to others by now. */
 static void check_knobs(struct collector *c, const struct plan *plan, const struct machine *now)
 {
-	for (uint8_t i = 0; i < HOST_KNOBS; i++) {
+	for (uint32_t i = 0; i < HOST_KNOBS; i++) {
 		const struct machine_knob *k = &now->knobs[i];
-		struct key key = {.kind = KNOB_HOST, .state = i, .left = k->left, .found = k->now};
+		struct key key = {
+			.kind = KNOB_HOST, .state = (uint8_t)i, .left = k->left, .found = k->now};
 
 		if (!k->present || (plan->knobs[i] == HOST_KEEP && !k->left))
 			continue;

@@ -210,8 +210,8 @@ uint32_t watch_follow(struct watch *w, const struct plan *plan)
 	if (plan->own_row != w->own_row)
 		renumber(w, plan->own_row);
 	add_global(w);
-	for (uint8_t i = 0; i < HOST_KNOBS; i++)
-		n += plan->has_knob[i] ? add_knob(w, i) : 0;
+	for (uint32_t i = 0; i < HOST_KNOBS; i++)
+		n += plan->has_knob[i] ? add_knob(w, (uint8_t)i) : 0;
 	for (uint32_t cpu = 0; cpu < MIN_OF(w->n_cpus, plan->n_cpus); cpu++) {
 		const struct plan_row *row = plan_row_of(plan, cpu);
 		uint32_t wanted = row ? row->disable_care : 0;

@@ -53,7 +53,7 @@ int crowd_follow(struct crowd *c, const struct plan *plan, const struct machine 
 		const struct crowd_cell *known = find(c, cpu);
 		const struct plan_row *row = plan_row_of(plan, cpu);
 
-		if (watches(plan, machine, cpu))
+		if (cells && i < n && watches(plan, machine, cpu))
 			cells[i++] = known ? *known : (struct crowd_cell){.cpu = (uint16_t)cpu};
 		behind |= row && row->crowded && !(known && known->off);
 	}

@@ -84,7 +84,7 @@ static void walk_states(struct walk *w, uint32_t cpu, const struct plan_row *row
 
 static void walk_knobs(struct walk *w)
 {
-	for (uint8_t i = 0; i < HOST_KNOBS; i++) {
+	for (uint32_t i = 0; i < HOST_KNOBS; i++) {
 		const struct machine_knob *k = &w->have->knobs[i];
 		uint64_t to =
 			w->want && w->want->knobs[i] != HOST_KEEP ? w->want->knobs[i] : k->prior;
@@ -92,7 +92,7 @@ static void walk_knobs(struct walk *w)
 		if (k->present && (to != k->now || k->cut))
 			emit(w, &(struct change){
 					.kind = KNOB_HOST,
-					.state = i,
+					.state = (uint8_t)i,
 					.from = k->now,
 					.to = to,
 				});

@@ -22,7 +22,7 @@ static struct sum sum_up(const struct guard *g, const struct plan *plan,
 		s.known += c->known;
 		s.off += c->off;
 		s.vetoes += c->veto ? c->veto->spell.n : 0;
-		if (c->off && c->veto->spell.until > g->now)
+		if (c->off && c->veto && c->veto->spell.until > g->now)
 			s.left_ns = MAX_OF(s.left_ns, c->veto->spell.until - g->now);
 		if (c->veto && (!s.last || c->veto->spell.since > s.last->veto->spell.since))
 			s.last = c;

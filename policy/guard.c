@@ -232,7 +232,7 @@ static void keep_others(struct guard_cell *c, const struct counts *n)
 /* Everything to compare the next look with. */
 static void begin(const struct look *l, struct guard_cell *c)
 {
-	struct counts others;
+	struct counts others = {.rejected = 0};
 
 	c->known = false;
 	if (read_early(l, c, &c->early) < 0 || read_others(l, c, &others) < 0)
@@ -303,7 +303,7 @@ static void look_at_on(struct look *l, struct guard_cell *c)
 {
 	uint64_t now = l->guard->now, early;
 	struct guard_sight seen = {.early = 0};
-	struct counts others;
+	struct counts others = {.rejected = 0};
 	bool hot;
 
 	if (!c->known) {

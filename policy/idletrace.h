@@ -16,7 +16,7 @@
  */
 #define IDLETRACE_PERIODS_MAX (UINT32_C(1) << 22)
 #define IDLETRACE_NO_TIMER    UINT64_MAX
-#define IDLETRACE_MAX_NS      (30 * 86400 * NSEC_PER_SEC)
+#define IDLETRACE_MAX_NS      (UINT64_C(30) * 86400 * NSEC_PER_SEC)
 
 struct idle_period {
 	uint64_t at_ns, idle_ns, timer_ns;

@@ -105,7 +105,7 @@ static const char *option(char **words, uint32_t n, uint32_t *at, const char *na
 {
 	size_t len = strlen(name);
 
-	if (strncmp(words[*at], name, len) != 0)
+	if (*at >= n || !words[*at] || strncmp(words[*at], name, len) != 0)
 		return NULL;
 	if (words[*at][len] == '=')
 		return words[*at] + len + 1;

@@ -33,15 +33,17 @@ names()
 # the module goes while its state is there and in use
 if grep -q 'state1 is C0.2' /tmp/tap; then
 	# the own driver may still be there for the killed owner's grace, and goes with the module
-	own= before=
+	own=
+	before=
 	case $(cat /sys/devices/system/cpu/cpuidle/current_driver) in
 	none | cpuidle_policy) own="own=1 " ;;
 	*) before=$(names) ;;
 	esac
 	/kmodctl hold "${own}cpus=0 row=2 poll=2 off=2" </dev/null >/tmp/held &
 	holder=$!
-	for i in 1 2 3 4 5 6 7 8 9 10; do
-		grep -q ready /tmp/held && break
+	tries=0
+	until grep -q ready /tmp/held || [ $tries = 20 ]; do
+		tries=$((tries + 1))
 		usleep 100000
 	done
 	case " $(names)" in *" C0.2 "*) true ;; *) false ;; esac
