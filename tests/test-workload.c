@@ -144,8 +144,10 @@ static void lives(const char *path, bool populated, const char *cpus)
 
 static void plan(const char *policy)
 {
-	struct machine *m = scene_host(8, SKX);
+	struct machine *m;
 
+	scene_done(&s); /* of the plan before */
+	m = scene_host(8, SKX);
 	m->cgroups = &groups;
 	scene_set(&s, m, policy);
 }

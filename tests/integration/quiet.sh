@@ -86,7 +86,10 @@ hold()
 	begin=${EPOCHREALTIME/./}
 	# shellcheck disable=SC2059 # bytes
 	printf "\\$(printf %03o "$1")\\000\\000\\000" >&"$fd"
-	await "others now hold $1us on cpu_dma_latency" || return
+	if ! await "others now hold $1us on cpu_dma_latency"; then
+		exec {fd}>&-
+		return 1
+	fi
 	took=$((${EPOCHREALTIME/./} - begin))
 	begin=${EPOCHREALTIME/./}
 	exec {fd}>&-
@@ -95,13 +98,17 @@ hold()
 }
 quick()
 {
-	local i best=1000000
-	for i in 11 12 13; do
-		hold "$i" || return
+	local i best=1000000 missed=0
+	# A value that comes while the one before is being answered may be taken up with it, without a line.
+	for i in 11 12 13 14; do
+		if ! hold "$i"; then
+			missed=$((missed + 1))
+			continue
+		fi
 		echo "$took us"
 		[ "$took" -ge "$best" ] || best=$took
 	done
-	[ "$best" -lt 100000 ]
+	[ "$best" -lt 100000 ] && [ "$missed" -le 1 ]
 }
 check "a request of others, and its end: known within 100 ms" quick
 looked()
