@@ -43,13 +43,15 @@ static bool look_grow(struct look *l)
 
 static void look_at_global(struct manager *m, struct look *l)
 {
-	uint64_t before = m->machine->global_others_ns;
+	/* Not what is known: reading the host anew may have taken it up without a word. */
+	uint64_t before = m->global_told_ns;
 	char old[LATENCY_TEXT_MAX], new[LATENCY_TEXT_MAX];
 
 	host_read_global(&m->host, m->machine);
 	if (m->machine->global_others_ns == before)
 		return;
 	l->host_changed = true;
+	m->global_told_ns = m->machine->global_others_ns;
 	log_info(LOG_ID_FOREIGN, "others now hold %s on cpu_dma_latency, before %s",
 		 units_format_latency(m->machine->global_others_ns, new, sizeof(new)),
 		 units_format_latency(before, old, sizeof(old)));

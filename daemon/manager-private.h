@@ -96,6 +96,7 @@ struct manager {
 	enum manager_state state;
 	uint64_t generation, foreign_writes;
 	uint32_t retries; /* in a row */
+	uint64_t global_told_ns; /* what others hold on cpu_dma_latency, as last logged */
 	bool stale; /* the machine may not be what is known of it */
 	bool failed; /* the plan does not stand for want of a write */
 	bool serving; /* READY=1 was said */

@@ -519,6 +519,7 @@ int manager_start(struct manager *m)
 		return exit_status(r);
 	}
 	m->failed = r < 0;
+	m->global_told_ns = m->machine->global_others_ns;
 	manager_settle_state(m);
 	warn_unwatched(m);
 	(void)malloc_trim(0);
