@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <malloc.h>
 #include <systemd/sd-event.h>
 #include <time.h>
 
@@ -11,9 +10,9 @@
 #include "report-guard.h"
 
 /*
- * The manager's side of the residency guard, of Adapt= and of what HaltPoll= does in a crowd: when to look, and what becomes of a decision, which
- * enters the one path as a bit of the machine. Where no profile asks for them there is no timer and nothing is
- * read.
+ * The manager's side of the residency guard, of Adapt= and of what HaltPoll= does in a crowd: when to look, and
+ * what becomes of a decision, which enters the one path as a bit of the machine. Where no profile asks for them
+ * there is no timer and nothing is read.
  *
  * A look is at most GUARD_LOOK_NS after the one before. It may come this much earlier, where the loop can put it
  * together with timers of others: sd-event does so once a second, at the same moment in all services of a boot.
@@ -95,18 +94,13 @@ static int on_look(sd_event_source *s _unused_, uint64_t usec _unused_, void *us
 	if (m->guard.n_events == 0 && m->adapt.n_events == 0 && m->crowd.n_events == 0)
 		return 0;
 	mark(m);
-	r = manager_run(m, NULL, NULL, NULL);
-	if (r < 0)
-		m->failed = true;
+	r = manager_run_again(m);
 	if (r >= 0 && m->guard.n_events > 0)
 		report_guard(&report, &m->guard, m->machine, m->plan);
 	if (r >= 0 && m->adapt.n_events > 0)
 		report_adapt(&report, &m->adapt);
 	if (r >= 0 && m->crowd.n_events > 0)
 		report_crowd(&report, &m->crowd);
-	manager_settle_state(m);
-	manager_publish(m, "");
-	(void)malloc_trim(0);
 	return 0;
 }
 

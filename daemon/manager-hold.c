@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <malloc.h>
 #include <time.h>
 
 #include <systemd/sd-event.h>
@@ -55,18 +54,6 @@ static void say(const struct manager *m, const struct hold *hold, const char *wh
 
 /* ---- the way to the CPUs ---- */
 
-static int run_again(struct manager *m)
-{
-	int r = manager_run(m, NULL, NULL, NULL);
-
-	if (r < 0)
-		m->failed = true;
-	manager_settle_state(m);
-	manager_publish(m, "");
-	(void)malloc_trim(0);
-	return r;
-}
-
 /* Others wrote before this one asked: they are not what a new hold has to stand behind. */
 static void start_afresh(struct manager *m, const struct cpuset *cpus)
 {
@@ -120,7 +107,7 @@ static int on_expiry(sd_event_source *s _unused_, uint64_t due, void *userdata)
 	}
 	free(v);
 	if (changed)
-		(void)run_again(m);
+		(void)manager_run_again(m);
 	return 0;
 }
 
@@ -152,12 +139,12 @@ int manager_hold(struct manager *m, const struct hold_spec *spec, struct hold_ow
 		return r;
 	if (changed) {
 		start_afresh(m, spec->cpus);
-		r = run_again(m);
+		r = manager_run_again(m);
 	}
 	if (r < 0) {
 		/* Whoever asked is told that it failed, so nothing of it may stay behind. */
 		if (holds_remove(&m->holds, hold))
-			(void)run_again(m);
+			(void)manager_run_again(m);
 		return r;
 	}
 	if (spec->until_us)
@@ -169,7 +156,7 @@ int manager_hold(struct manager *m, const struct hold_spec *spec, struct hold_ow
 
 int manager_release(struct manager *m, struct hold *hold, const char *why)
 {
-	return drop(m, hold, why) ? run_again(m) : 0;
+	return drop(m, hold, why) ? manager_run_again(m) : 0;
 }
 
 void manager_release_owners(struct manager *m, struct hold_owner **owners, uint32_t n,
@@ -182,7 +169,7 @@ void manager_release_owners(struct manager *m, struct hold_owner **owners, uint3
 		for (uint32_t left = owners[i]->n; left > 0; left--)
 			changed |= drop(m, owners[i]->first, why);
 	if (changed)
-		(void)run_again(m);
+		(void)manager_run_again(m);
 }
 
 void manager_forget_holds(struct manager *m)

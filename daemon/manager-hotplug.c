@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <malloc.h>
 #include <systemd/sd-event.h>
 #include <unistd.h>
 
@@ -18,11 +17,7 @@ static int on_settle(sd_event_source *s _unused_, uint64_t usec _unused_, void *
 	struct manager *m = userdata;
 
 	m->stale = true;
-	if (manager_run(m, NULL, NULL, NULL) < 0)
-		m->failed = true;
-	manager_settle_state(m);
-	manager_publish(m, "");
-	(void)malloc_trim(0);
+	(void)manager_run_again(m);
 	return 0;
 }
 

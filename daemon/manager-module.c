@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <malloc.h>
 #include <sys/utsname.h>
 #include <systemd/sd-event.h>
 #include <time.h>
@@ -138,16 +137,9 @@ static void take(struct manager *m)
 
 static void run_again(struct manager *m)
 {
-	int r;
-
 	m->stale = true;
 	m->refused = REFUSED_NOTHING; /* there is something new to be asked */
-	r = manager_run(m, NULL, NULL, NULL);
-	if (r < 0)
-		m->failed = true;
-	manager_settle_state(m);
-	manager_publish(m, "");
-	(void)malloc_trim(0);
+	(void)manager_run_again(m);
 }
 
 static void lost(struct manager *m)

@@ -125,6 +125,12 @@ int manager_run(struct manager *m, const struct source_options *source,
 		const struct restore_record *left, struct diag_list *diags);
 
 /*
+ * The same once more for something else than a policy that has changed: state, STATUS= and the bus's properties
+ * follow. The daemon's own news, so a failure is kept for the retry as well as returned.
+ */
+int manager_run_again(struct manager *m);
+
+/*
  * manager-module.c: the handshake with cpuidle_policy.ko, before the first run; without it all goes on by the
  * host's files. stop gives back what it keeps for us, at once.
  */

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <malloc.h>
+
 #include "manager-private.h"
 
 /* Plan and differences again, for a machine that turned out otherwise than it was planned for. */
@@ -241,6 +243,18 @@ static void do_without(struct manager *m, struct diag_list *diags)
 		diag_add(diags, DIAG_WARNING, NULL, 0, "%s; %s until it does not", m->refused_text,
 			 row ? "C0.x goes without a state of its own"
 			     : "the host's files carry what they can");
+}
+
+int manager_run_again(struct manager *m)
+{
+	int r = manager_run(m, NULL, NULL, NULL);
+
+	if (r < 0)
+		m->failed = true;
+	manager_settle_state(m);
+	manager_publish(m, "");
+	(void)malloc_trim(0);
+	return r;
 }
 
 int manager_run(struct manager *m, const struct source_options *source,

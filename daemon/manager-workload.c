@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <malloc.h>
-
 #include <systemd/sd-event.h>
 
 #include "manager-private.h"
@@ -26,15 +24,6 @@ static void arm(struct manager *m, uint64_t usec)
 	(void)sd_event_source_set_enabled(m->workload_settle, SD_EVENT_ONESHOT);
 }
 
-static void run_again(struct manager *m)
-{
-	if (manager_run(m, NULL, NULL, NULL) < 0)
-		m->failed = true;
-	manager_settle_state(m);
-	manager_publish(m, "");
-	(void)malloc_trim(0);
-}
-
 static int on_settle(sd_event_source *s _unused_, uint64_t usec _unused_, void *userdata)
 {
 	struct manager *m = userdata;
@@ -51,7 +40,7 @@ static int on_settle(sd_event_source *s _unused_, uint64_t usec _unused_, void *
 		arm(m, AGAIN_USEC);
 	}
 	if (changed)
-		run_again(m);
+		(void)manager_run_again(m);
 	return 0;
 }
 

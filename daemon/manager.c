@@ -276,7 +276,6 @@ static int on_settle(sd_event_source *s _unused_, uint64_t usec _unused_, void *
 static int on_retry(sd_event_source *s _unused_, uint64_t usec _unused_, void *userdata)
 {
 	struct manager *m = userdata;
-	int r;
 
 	m->retries++;
 	m->stale = true;
@@ -284,11 +283,7 @@ static int on_retry(sd_event_source *s _unused_, uint64_t usec _unused_, void *u
 	/* Who insisted too often gets another chance to have calmed down. */
 	if (m->policy->on_foreign_write == FOREIGN_REASSERT)
 		(void)foreign_forget(m->machine);
-	r = manager_run(m, NULL, NULL, NULL);
-	if (r < 0)
-		m->failed = true;
-	manager_settle_state(m);
-	manager_publish(m, "");
+	(void)manager_run_again(m);
 	return 0;
 }
 
