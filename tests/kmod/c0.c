@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +8,13 @@
 #include <time.h>
 #include <unistd.h>
 #include "c0.h"
+#include "host.h"
 #include "snapshot.h"
 #include "tap.h"
 #include "wire.h"
 
 #define CPUS   8
 #define STATES 12
-#define CPU    "/sys/devices/system/cpu/"
 
 /* What sysfs says of one CPU's states. */
 struct c0_view {
@@ -30,61 +28,18 @@ static struct wire_caps caps, plain; /* now, and before anything was asked for *
 static unsigned int cpus;
 static bool no_driver;
 
-static int set(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static int set(const char *fmt, ...)
-{
-	struct wire_row row;
-	char text[256];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	return wire_parse_row(text, &row) ? wire_set(&own, &row, 1) : -EINVAL;
-}
-
-static bool read_file(const char *path, char *text, size_t size)
-{
-	int fd = open(path, O_RDONLY);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
-
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
-		return false;
-	text[n] = 0;
-	text[strcspn(text, "\n")] = 0;
-	return true;
-}
-
-static bool write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-	bool good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-
-	if (fd >= 0)
-		close(fd);
-	return good;
-}
-
-static uint64_t number(unsigned int cpu, unsigned int state, const char *file)
-{
-	char path[128], text[32] = "";
-
-	snprintf(path, sizeof(path), CPU "cpu%u/cpuidle/state%u/%s", cpu, state, file);
-	return read_file(path, text, sizeof(text)) ? strtoull(text, NULL, 0) : UINT64_MAX;
-}
+#define set(...) wire_ask(&own, __VA_ARGS__)
 
 static void look(unsigned int cpu, struct c0_view *v)
 {
 	char path[128];
 
 	for (v->n = 0; v->n < STATES; v->n++) {
-		snprintf(path, sizeof(path), CPU "cpu%u/cpuidle/state%u/name", cpu, v->n);
-		if (!read_file(path, v->name[v->n], sizeof(v->name[0])))
+		snprintf(path, sizeof(path), HOST_CPU "cpu%u/cpuidle/state%u/name", cpu, v->n);
+		if (!host_read(path, v->name[v->n], sizeof(v->name[0])))
 			break;
-		v->usage[v->n] = number(cpu, v->n, "usage");
-		v->time[v->n] = number(cpu, v->n, "time");
+		v->usage[v->n] = host_state(cpu, v->n, "usage");
+		v->time[v->n] = host_state(cpu, v->n, "time");
 	}
 }
 
@@ -101,17 +56,6 @@ static void pass(unsigned int ms)
 	ts.tv_sec = ms / 1000;
 	ts.tv_nsec = ms % 1000 * 1000000;
 	nanosleep(&ts, NULL);
-}
-
-static uint64_t waits(unsigned int cpu)
-{
-	static struct wire_stats stats[WIRE_CPUS];
-	int i, n = wire_stats(&own, stats, WIRE_CPUS);
-
-	for (i = 0; i < n; i++)
-		if (stats[i].cpu == cpu)
-			return stats[i].c0_waits;
-	return 0;
 }
 
 /* The first state that halts, by the number it has without ours. */
@@ -144,10 +88,10 @@ static void test_backend(const char *what, unsigned int state, const char *row)
 	       own.text);
 	pass(20);
 	look(0, &before);
-	w = waits(0);
+	w = wire_stats_of(&own, 0).c0_waits;
 	pass(300);
 	look(0, &after);
-	w = waits(0) - w;
+	w = wire_stats_of(&own, 0).c0_waits - w;
 	used = after.usage[state] - before.usage[state];
 	us = after.time[state] - before.time[state];
 	for (i = 0; i < after.n; i++)
@@ -224,21 +168,21 @@ static void test_row_comes(void)
 	look(0, &now);
 	tap_ok(same_but_row(&before, &now, "C0.2"),
 	       "state1 is C0.2, every other state has moved up with its counters");
-	tap_ok(number(0, 1, "latency") == 0 && number(0, 1, "residency") == 0,
+	tap_ok(host_state(0, 1, "latency") == 0 && host_state(0, 1, "residency") == 0,
 	       "200 ns are 0 us in sysfs");
 	wire_caps(&own, &caps);
 	tap_ok(caps.n_states == plain.n_states + 1 && caps.flags[1] & CPUIDLE_POLICY_SF_C0 &&
 		       caps.latency[1] == 200,
 	       "CAPS knows it, with 200 ns");
 	for (cpu = 1; cpu < cpus; cpu++)
-		tap_ok(number(cpu, 1, "usage") == 0, "CPU %u has it, and does not use it", cpu);
+		tap_ok(host_state(cpu, 1, "usage") == 0, "CPU %u has it, and does not use it", cpu);
 }
 
 static void test_row_used(void)
 {
 	struct c0_view before, now;
 	unsigned int cpu, i;
-	uint64_t w = waits(0), other = 0;
+	uint64_t w = wire_stats_of(&own, 0).c0_waits, other = 0;
 	bool deeper = false;
 
 	tap_ok(!set("cpus=0 off=%#x", all_but(0)), "nothing deeper for CPU 0");
@@ -251,12 +195,12 @@ static void test_row_used(void)
 	       "C0.2: %llu entries, %llu us of 300000",
 	       (unsigned long long)(now.usage[1] - before.usage[1]),
 	       (unsigned long long)(now.time[1] - before.time[1]));
-	tap_ok(waits(0) > w, "by UMWAIT");
+	tap_ok(wire_stats_of(&own, 0).c0_waits > w, "by UMWAIT");
 	for (i = 2; i < now.n; i++)
 		deeper |= now.usage[i] != before.usage[i];
 	tap_ok(!deeper, "and nothing deeper");
 	for (cpu = 1; cpu < cpus; cpu++)
-		other += number(cpu, 1, "usage");
+		other += host_state(cpu, 1, "usage");
 	tap_ok(!other, "no other CPU uses it");
 	tap_ok(!set("cpus=0 off=0"), "deeper states again");
 	pass(300);
@@ -269,22 +213,22 @@ static void test_row_governors(void)
 	char all[128], now[32], *name, *save;
 	struct c0_view v;
 
-	if (!read_file(CPU "cpuidle/available_governors", all, sizeof(all)) ||
-	    !read_file(CPU "cpuidle/current_governor", now, sizeof(now)))
+	if (!host_read(HOST_CPU "cpuidle/available_governors", all, sizeof(all)) ||
+	    !host_read(HOST_CPU "cpuidle/current_governor", now, sizeof(now)))
 		return;
 	set("cpus=0 off=%#x", all_but(0));
 	for (name = strtok_r(all, " ", &save); name; name = strtok_r(NULL, " ", &save)) {
 		uint64_t before;
 
-		if (!strcmp(name, "haltpoll") || !write_file(CPU "cpuidle/current_governor", name))
+		if (!strcmp(name, "haltpoll") || !host_write(HOST_CPU "cpuidle/current_governor", name))
 			continue;
-		before = number(0, 1, "usage");
+		before = host_state(0, 1, "usage");
 		pass(200);
 		look(0, &v);
 		tap_ok(!strcmp(v.name[1], "C0.2") && v.usage[1] > before, "governor %s uses it",
 		       name);
 	}
-	write_file(CPU "cpuidle/current_governor", now);
+	host_write(HOST_CPU "cpuidle/current_governor", now);
 	set("cpus=0 off=0");
 }
 
@@ -295,14 +239,14 @@ static void test_row_disable(void)
 	unsigned int last = plain.n_states - 1;
 
 	tap_ok(!set("cpus=0-%u row=0", cpus - 1), "the state goes: %s", own.text);
-	snprintf(path, sizeof(path), CPU "cpu0/cpuidle/state%u/disable", last);
-	write_file(path, "1");
+	snprintf(path, sizeof(path), HOST_CPU "cpu0/cpuidle/state%u/disable", last);
+	host_write(path, "1");
 	tap_ok(!set("cpus=0 row=1"), "and comes as C0.1: %s", own.text);
-	tap_ok(number(0, last + 1, "disable") == 1 && number(0, last, "disable") == 0,
+	tap_ok(host_state(0, last + 1, "disable") == 1 && host_state(0, last, "disable") == 0,
 	       "a state disabled by its user stays so under its new number");
 	tap_ok(!set("cpus=0 row=0"), "goes again");
-	tap_ok(number(0, last, "disable") == 1, "and under its old one");
-	write_file(path, "0");
+	tap_ok(host_state(0, last, "disable") == 1, "and under its old one");
+	host_write(path, "0");
 }
 
 static void test_row_hotplug(void)
@@ -313,20 +257,20 @@ static void test_row_hotplug(void)
 		return;
 	look(1, &before);
 	tap_ok(!set("cpus=0-1 row=2"), "the state on both CPUs");
-	tap_ok(write_file(CPU "cpu1/online", "0"), "CPU 1 goes offline");
+	tap_ok(host_write(HOST_CPU "cpu1/online", "0"), "CPU 1 goes offline");
 	pass(100);
 	tap_ok(!set("cpus=0-1 row=0"), "the state goes meanwhile: %s", own.text);
-	tap_ok(write_file(CPU "cpu1/online", "1"), "CPU 1 comes back");
+	tap_ok(host_write(HOST_CPU "cpu1/online", "1"), "CPU 1 comes back");
 	pass(100);
 	look(1, &now);
 	tap_ok(now.n == before.n && !strcmp(now.name[now.n - 1], before.name[before.n - 1]),
 	       "with the states it had");
 	tap_ok(!set("cpus=0-1 row=2"), "the state again");
-	write_file(CPU "cpu1/online", "0");
-	write_file(CPU "cpu1/online", "1");
+	host_write(HOST_CPU "cpu1/online", "0");
+	host_write(HOST_CPU "cpu1/online", "1");
 	set("cpus=1 off=%#x", all_but(0));
 	pass(200);
-	tap_ok(number(1, 1, "usage") > 0, "CPU 1 uses it after being offline");
+	tap_ok(host_state(1, 1, "usage") > 0, "CPU 1 uses it after being offline");
 	set("cpus=0-1 row=0 off=0");
 }
 
@@ -341,7 +285,7 @@ static void test_row_load(void)
 	for (i = 0; i < cpus; i++) {
 		child[i] = fork();
 		while (!child[i])
-			usleep(20 + number(i, 0, "usage") % 64);
+			usleep(20 + host_state(i, 0, "usage") % 64);
 	}
 	for (i = 0; i < rounds; i++) {
 		good += !set("cpus=0-%u row=%u", cpus - 1, 1 + i % 2);
@@ -402,8 +346,8 @@ static void test_row(void)
 
 	/* what being hooked and hotplug leave behind is in the picture already */
 	if (cpus > 1) {
-		write_file(CPU "cpu1/online", "0");
-		write_file(CPU "cpu1/online", "1");
+		host_write(HOST_CPU "cpu1/online", "0");
+		host_write(HOST_CPU "cpu1/online", "1");
 	}
 	pass(50);
 	read = snapshot_take(&before);

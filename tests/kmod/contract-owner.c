@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "contract.h"
+#include "host.h"
 #include "tap.h"
 
 #define A(x)	CPUIDLE_POLICY_A_##x
@@ -60,24 +60,6 @@ static void test_qos_refused(void)
 	tap_ok(limit_of(0, 0) == -1, "all taken back, no limit is left");
 }
 
-static void write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		tap_note("%s: %s", path, strerror(errno));
-	close(fd);
-}
-
-static void read_file(const char *path, char *buf, size_t size)
-{
-	int fd = open(path, O_RDONLY);
-	ssize_t n = fd < 0 ? -1 : read(fd, buf, size - 1);
-
-	buf[n > 0 ? n : 0] = 0;
-	close(fd);
-}
-
 #define PM_QOS_FILE "/sys/devices/system/cpu/cpu0/power/pm_qos_resume_latency_us"
 
 static void test_qos(void)
@@ -86,14 +68,14 @@ static void test_qos(void)
 	char text[32];
 
 	test_qos_refused();
-	write_file(PM_QOS_FILE, "50");
+	host_write(PM_QOS_FILE, "50");
 	tap_ok(limit_of(0, 0) == 50000, "the user's own limit is seen");
 	tap_ok(!wire_qos(&own, 7, &one, 1, 20999), "20.999 us for id 7");
 	tap_ok(limit_of(7, 0) == 20999, "given back as asked");
 	tap_ok(limit_of(0, 0) == 20000, "in force rounded down");
 	tap_ok(!wire_qos(&own, 8, &one, 1, 0), "0 for id 8");
 	tap_ok(limit_of(0, 0) == 0, "zero means zero");
-	read_file(PM_QOS_FILE, text, sizeof(text));
+	host_read(PM_QOS_FILE, text, sizeof(text));
 	tap_ok(!strcmp(text, "50\n"), "the user's file still says 50");
 	tap_ok(!wire_qos(&own, 8, &one, 1, -1) && limit_of(0, 0) == 20000, "id 8 taken back");
 	tap_ok(!wire_qos(&own, 7, &one, 1, 80000) && limit_of(0, 0) == 50000,
@@ -101,7 +83,7 @@ static void test_qos(void)
 	tap_ok(!wire_qos(&own, 7, &one, 1, 10000), "id 7 again");
 	wire_simple(&own, CMD(LEASE_DROP));
 	tap_ok(limit_of(0, 0) == 50000 && limit_of(7, 0) == -1, "gone with the lease");
-	write_file(PM_QOS_FILE, "0");
+	host_write(PM_QOS_FILE, "0");
 	tap_ok(limit_of(0, 0) == -1, "the user's taken back");
 	wire_take(&own, "contract", 60000, 0);
 }
@@ -144,7 +126,7 @@ static void test_events(void)
 	tap_ok(event(&ear, CMD(DRIVER_NTF), &r) && wire_u32(r.tb[A(ATTACHED)]) == 1,
 	       "DRIVER_NTF: attached");
 	wire_qos(&own, 1, &one, 1, 5000);
-	write_file(PM_QOS_FILE, "3");
+	host_write(PM_QOS_FILE, "3");
 	do {
 		if (!tap_ok(event(&ear, CMD(QOS_NTF), &r), "QOS_NTF after another's write"))
 			break;
@@ -154,7 +136,7 @@ static void test_events(void)
 		       !wire_u32(tb[CPUIDLE_POLICY_QOS_ID]),
 	       "with the limit now in force (%llu ns)",
 	       (unsigned long long)wire_u64(tb[CPUIDLE_POLICY_QOS_LATENCY_NS]));
-	write_file(PM_QOS_FILE, "0");
+	host_write(PM_QOS_FILE, "0");
 	event(&ear, CMD(QOS_NTF), &r);
 	wire_simple(&own, CMD(LEASE_DROP));
 	tap_ok(event(&ear, CMD(LEASE_NTF), &r) &&
@@ -162,11 +144,11 @@ static void test_events(void)
 		       !strcmp(wire_str(r.tb[A(OWNER)]), "contract"),
 	       "LEASE_NTF: dropped");
 	if (access("/sys/devices/system/cpu/cpu1/online", W_OK) == 0) {
-		write_file("/sys/devices/system/cpu/cpu1/online", "0");
+		host_write("/sys/devices/system/cpu/cpu1/online", "0");
 		tap_ok(event(&ear, CMD(HOTPLUG_NTF), &r) && wire_u32(r.tb[A(CPUMASK)]) == 2 &&
 			       !(wire_u32(r.tb[A(ONLINE)]) & 2),
 		       "HOTPLUG_NTF: CPU 1 went");
-		write_file("/sys/devices/system/cpu/cpu1/online", "1");
+		host_write("/sys/devices/system/cpu/cpu1/online", "1");
 		tap_ok(event(&ear, CMD(HOTPLUG_NTF), &r) && wire_u32(r.tb[A(ONLINE)]) & 2,
 		       "HOTPLUG_NTF: CPU 1 came");
 	}

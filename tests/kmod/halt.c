@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
 #include <pthread.h>
-#include <sched.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 #include "halt.h"
+#include "host.h"
 #include "tap.h"
 #include "wire.h"
 
@@ -19,53 +16,7 @@
 static struct wire own;
 static struct wire_caps caps;
 
-static int set(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static int set(const char *fmt, ...)
-{
-	struct wire_row row;
-	char text[256];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	return wire_parse_row(text, &row) ? wire_set(&own, &row, 1) : -EINVAL;
-}
-
-static struct wire_stats stats(unsigned int cpu)
-{
-	static struct wire_stats all[WIRE_CPUS];
-	int i, n = wire_stats(&own, all, WIRE_CPUS);
-
-	for (i = 0; i < n; i++)
-		if (all[i].cpu == cpu)
-			return all[i];
-	return (struct wire_stats){ .cpu = UINT32_MAX };
-}
-
-static uint64_t usage(unsigned int cpu, unsigned int state)
-{
-	char path[128];
-	unsigned long long n = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/cpuidle/state%u/usage", cpu, state);
-	f = fopen(path, "r");
-	if (f && fscanf(f, "%llu", &n) != 1)
-		n = 0;
-	if (f)
-		fclose(f);
-	return n;
-}
-
-static void pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-}
+#define set(...) wire_ask(&own, __VA_ARGS__)
 
 /* ---- haltpoll ---- */
 
@@ -76,7 +27,7 @@ static void *halt_echo(void *unused)
 	char byte;
 
 	(void)unused;
-	pin(1);
+	host_pin(1);
 	while (read(to[0], &byte, 1) == 1 && byte != 'q')
 		if (write(from[1], &byte, 1) != 1)
 			break;
@@ -93,14 +44,14 @@ static bool halt_rounds(uint64_t *longest)
 	char byte = 'x';
 	int i;
 
-	pin(0);
+	host_pin(0);
 	if (pipe(to) || pipe(from) || pthread_create(&echo, NULL, halt_echo, NULL))
 		return false;
 	for (i = 0; i < ROUNDS; i++) {
 		if (write(to[1], &byte, 1) != 1 || read(from[0], &byte, 1) != 1)
 			break;
-		if (i % 64 == 0 && stats(0).poll_ns > *longest)
-			*longest = stats(0).poll_ns;
+		if (i % 64 == 0 && wire_stats_of(&own, 0).poll_ns > *longest)
+			*longest = wire_stats_of(&own, 0).poll_ns;
 	}
 	byte = 'q';
 	if (write(to[1], &byte, 1) != 1)
@@ -145,11 +96,11 @@ int halt_poll(void)
 	tap_ok(!set("cpus=0-1 off=%#x count=1", halt_off()), "counting: %s", own.text);
 	tap_ok(!set("cpus=0 haltpoll=%u", HALT_MAX), "CPU 0 polls up to 200 us: %s", own.text);
 	usleep(100000);
-	before = stats(0);
-	polls = usage(0, 0);
+	before = wire_stats_of(&own, 0);
+	polls = host_state(0, 0, "usage");
 	tap_ok(halt_rounds(&longest), "%u rounds with CPU 1 over a pipe", ROUNDS);
-	after = stats(0);
-	polls = usage(0, 0) - polls;
+	after = wire_stats_of(&own, 0);
+	polls = host_state(0, 0, "usage") - polls;
 	/* most of them; an emulator's CPU on a busy machine is away for longer than it may poll */
 	tap_ok(after.poll_hits - before.poll_hits > 0, "%llu polls found work",
 	       (unsigned long long)(after.poll_hits - before.poll_hits));
@@ -157,20 +108,20 @@ int halt_poll(void)
 	       "it polled up to %llu ns, of %u", (unsigned long long)longest, HALT_MAX);
 	tap_ok(polls >= after.poll_hits + after.poll_misses - before.poll_hits - before.poll_misses,
 	       "each is an entry into POLL in sysfs (%llu)", (unsigned long long)polls);
-	tap_ok(!stats(1).poll_hits && !stats(1).poll_misses, "CPU 1 does not poll");
+	tap_ok(!wire_stats_of(&own, 1).poll_hits && !wire_stats_of(&own, 1).poll_misses, "CPU 1 does not poll");
 
-	before = stats(0);
+	before = wire_stats_of(&own, 0);
 	halt_sleep(20, 50);
-	after = stats(0);
+	after = wire_stats_of(&own, 0);
 	tap_ok(after.poll_ns < HALT_START, "after fifty long waits it polls %llu ns",
 	       (unsigned long long)after.poll_ns);
 	tap_ok(after.poll_misses - before.poll_misses < 40, "having polled in vain %llu times",
 	       (unsigned long long)(after.poll_misses - before.poll_misses));
 
 	tap_ok(!set("cpus=0 haltpoll=0"), "off again");
-	before = stats(0);
+	before = wire_stats_of(&own, 0);
 	halt_rounds(&longest);
-	after = stats(0);
+	after = wire_stats_of(&own, 0);
 	tap_ok(after.poll_hits == before.poll_hits && after.poll_misses == before.poll_misses &&
 		       !after.poll_ns,
 	       "and it polls no more");
@@ -205,24 +156,24 @@ int halt_port(void)
 	tap_note("dummy wait measured: %d", !!(caps.features & CPUIDLE_POLICY_F_DUMMY_WAIT));
 	tap_ok(!set("cpus=0 count=1"), "counting");
 	usleep(300000);
-	after = stats(0);
+	after = wire_stats_of(&own, 0);
 	tap_ok(after.entry[state] > 100 && !after.ioports, "native: %llu entries",
 	       (unsigned long long)after.entry[state]);
 	tap_ok(!set("cpus=0 ioport=1"), "direct: %s", own.text);
-	before = stats(0);
-	used = usage(0, state);
+	before = wire_stats_of(&own, 0);
+	used = host_state(0, state, "usage");
 	usleep(300000);
-	used = usage(0, state) - used;
-	after = stats(0);
+	used = host_state(0, state, "usage") - used;
+	after = wire_stats_of(&own, 0);
 	tap_ok(after.ioports > 100, "direct: %llu entries", (unsigned long long)after.ioports);
 	tap_ok(after.ioports - before.ioports <= used + 2 &&
 		       after.ioports - before.ioports + 200 >= used * 9 / 10,
 	       "which are those sysfs counts (%llu)", (unsigned long long)used);
 	tap_ok(!set("cpus=0 ioport=0"), "native again");
-	after = stats(0);
+	after = wire_stats_of(&own, 0);
 	usleep(50000);
-	tap_ok(stats(0).ioports == after.ioports, "none is direct any more");
-	tap_note("entries %llu direct %llu", (unsigned long long)usage(0, state),
+	tap_ok(wire_stats_of(&own, 0).ioports == after.ioports, "none is direct any more");
+	tap_note("entries %llu direct %llu", (unsigned long long)host_state(0, state, "usage"),
 		 (unsigned long long)after.ioports);
 	wire_close(&own);
 	return tap_failed;

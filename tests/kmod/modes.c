@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "host.h"
 #include "modes.h"
 #include "snapshot.h"
 #include "tap.h"
@@ -20,50 +17,12 @@ static struct wire_stats before[CPUS], after[CPUS];
 static uint64_t usage_before[CPUS][16], usage_after[CPUS][16];
 static unsigned int cpus;
 
-static int set(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static int set(const char *fmt, ...)
-{
-	struct wire_row row;
-	char text[256];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	return wire_parse_row(text, &row) ? wire_set(&own, &row, 1) : -EINVAL;
-}
+#define set(...) wire_ask(&own, __VA_ARGS__)
 
 static void clear(void)
 {
 	tap_ok(!set("cpus=0-%u window=0 sti=0 off=0 bcast=auto count=1", cpus - 1),
 	       "nothing but counting");
-}
-
-static uint64_t sysfs(unsigned int cpu, unsigned int state, const char *file)
-{
-	char path[128], text[32] = "";
-	int fd;
-
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/cpuidle/state%u/%s", cpu, state,
-		 file);
-	fd = open(path, O_RDONLY);
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
-		tap_note("%s: %s", path, strerror(errno));
-	close(fd);
-	return strtoull(text, NULL, 0);
-}
-
-static void sysfs_disable(unsigned int cpu, unsigned int state, const char *value)
-{
-	char path[128];
-	int fd;
-
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/cpuidle/state%u/disable", cpu,
-		 state);
-	fd = open(path, O_WRONLY);
-	if (fd < 0 || write(fd, value, strlen(value)) < 0)
-		tap_note("%s: %s", path, strerror(errno));
-	close(fd);
 }
 
 static void usage(uint64_t (*u)[16])
@@ -72,16 +31,7 @@ static void usage(uint64_t (*u)[16])
 
 	for (cpu = 0; cpu < cpus; cpu++)
 		for (i = 0; i < caps.n_states; i++)
-			u[cpu][i] = sysfs(cpu, i, "usage");
-}
-
-static void pin(unsigned int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
+			u[cpu][i] = host_state(cpu, i, "usage");
 }
 
 /*
@@ -93,7 +43,7 @@ static void idle(unsigned int ms)
 	wire_stats(&other, before, CPUS);
 	usage(usage_before);
 	while (ms > 10) {
-		pin(ms / 10 % cpus);
+		host_pin(ms / 10 % cpus);
 		usleep(10000);
 		ms -= 10;
 	}
@@ -208,15 +158,15 @@ static void test_veto(void)
 	idle(500);
 	tap_ok(!used(0, i), "CPU 0 does not use it (%llu)", (unsigned long long)used(0, i));
 	tap_ok(cpus < 2 || used(1, i), "CPU 1 does");
-	tap_ok(!sysfs(0, i, "disable"), "the user's disable file still says 0");
+	tap_ok(!host_state(0, i, "disable"), "the user's disable file still says 0");
 	read = snapshot_take(&s);
 	tap_ok(!read || snapshot_vetoed(&s, 0, i), "the kernel's word has our bit");
-	sysfs_disable(0, i, "1");
-	tap_ok(sysfs(0, i, "disable") == 1, "the user disables it too");
+	host_disable(0, i, true);
+	tap_ok(host_state(0, i, "disable") == 1, "the user disables it too");
 	tap_ok(!set("cpus=0 off=0"), "ours taken back");
 	idle(300);
-	tap_ok(!used(0, i) && sysfs(0, i, "disable") == 1, "the user's holds");
-	sysfs_disable(0, i, "0");
+	tap_ok(!used(0, i) && host_state(0, i, "disable") == 1, "the user's holds");
+	host_disable(0, i, false);
 	idle(500);
 	tap_ok(used(0, i) > 0, "and the state is used again after that");
 	if (read && snapshot_take(&s))

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "host.h"
 #include "tap.h"
 #include "wakes.h"
 #include "wire.h"
@@ -50,22 +48,13 @@ static void wakes_note(struct wakes *w, int64_t ns)
 		w->worst = ns;
 }
 
-static void wakes_pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-}
-
 /* Timers of the one CPU, 20 to 120 us ahead. */
 static void wakes_sleep(struct wakes *w, unsigned int count)
 {
 	struct timespec ts;
 	int64_t until;
 
-	wakes_pin(0);
+	host_pin(0);
 	while (count--) {
 		until = wakes_now() + 20000 + wakes_below(100000);
 		ts.tv_sec = until / 1000000000;
@@ -85,7 +74,7 @@ static void *wakes_sleeper(void *unused)
 	uint32_t last = 0, sent;
 
 	(void)unused;
-	wakes_pin(1);
+	host_pin(1);
 	atomic_store(&wakes_seen, 1);
 	for (;;) {
 		sent = atomic_load(&wakes_sent);
@@ -125,7 +114,7 @@ static bool wakes_exchange(struct wakes *w, unsigned int count)
 	pthread_t sleeper;
 	uint32_t i;
 
-	wakes_pin(0);
+	host_pin(0);
 	if (pthread_create(&sleeper, NULL, wakes_sleeper, NULL))
 		return false;
 	while (!atomic_load(&wakes_seen))
@@ -138,18 +127,6 @@ static bool wakes_exchange(struct wakes *w, unsigned int count)
 	wakes_send(UINT32_MAX);
 	pthread_join(sleeper, NULL);
 	return true;
-}
-
-/* What the CPUs did meanwhile, so that the wake-ups are known to have been ours. */
-static uint64_t wakes_waits(struct wire *w, unsigned int cpu)
-{
-	static struct wire_stats stats[WIRE_CPUS];
-	int i, n = wire_stats(w, stats, WIRE_CPUS);
-
-	for (i = 0; i < n; i++)
-		if (stats[i].cpu == cpu)
-			return stats[i].c0_waits;
-	return 0;
 }
 
 /* The lease and the rows; false when they are not to be had. */
@@ -184,9 +161,9 @@ int wakes_timers(unsigned int count, int argc, char **argv)
 
 	if (!wakes_begin(&w, argc, argv))
 		return tap_failed;
-	waits = wakes_waits(&w, 0);
+	waits = wire_stats_of(&w, 0).c0_waits;
 	wakes_sleep(&seen, count);
-	wakes_end(&seen, "timers", count, wakes_waits(&w, 0) - waits, argc);
+	wakes_end(&seen, "timers", count, wire_stats_of(&w, 0).c0_waits - waits, argc);
 	wire_close(&w);
 	return tap_failed;
 }
@@ -215,11 +192,11 @@ int wakes_remote(unsigned int count, int argc, char **argv)
 
 	if (!wakes_begin(&w, argc, argv))
 		return tap_failed;
-	waits = wakes_waits(&w, 1);
+	waits = wire_stats_of(&w, 1).c0_waits;
 	ipis = wakes_ipis();
 	tap_ok(wakes_exchange(&seen, count), "a thread sleeps on CPU 1");
 	ipis = wakes_ipis() - ipis;
-	wakes_end(&seen, "wake-ups by CPU 0", count, wakes_waits(&w, 1) - waits, argc);
+	wakes_end(&seen, "wake-ups by CPU 0", count, wire_stats_of(&w, 1).c0_waits - waits, argc);
 	tap_ok(!argc || ipis < count / 50, "%lu of them took an interrupt, the others the store alone",
 	       ipis);
 	wire_close(&w);

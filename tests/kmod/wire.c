@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -484,6 +485,17 @@ int wire_stats(struct wire *w, struct wire_stats *stats, unsigned int max)
 	return ret ? ret : (int)list.n;
 }
 
+struct wire_stats wire_stats_of(struct wire *w, unsigned int cpu)
+{
+	static struct wire_stats all[WIRE_CPUS];
+	int i, n = wire_stats(w, all, WIRE_CPUS);
+
+	for (i = 0; i < n; i++)
+		if (all[i].cpu == cpu)
+			return all[i];
+	return (struct wire_stats){ .cpu = cpu };
+}
+
 /* ---- a row in words ---- */
 
 static bool wire_parse_cpus(const char *text, struct wire_row *row)
@@ -560,4 +572,16 @@ bool wire_parse_row(const char *text, struct wire_row *row)
 		if (!wire_parse_field(word, row))
 			return false;
 	return true;
+}
+
+int wire_ask(struct wire *w, const char *fmt, ...)
+{
+	struct wire_row row;
+	char text[256];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	return wire_parse_row(text, &row) ? wire_set(w, &row, 1) : -EINVAL;
 }

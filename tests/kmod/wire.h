@@ -101,6 +101,7 @@ struct wire_stats {
 		poll_hits, poll_misses, poll_ns, ioports;
 };
 int wire_stats(struct wire *w, struct wire_stats *stats, unsigned int max);
+struct wire_stats wire_stats_of(struct wire *w, unsigned int cpu); /* all zero: it is not online */
 
 struct wire_limit {
 	uint32_t id, mask0;
@@ -113,5 +114,8 @@ int wire_limits(struct wire *w, struct wire_limit *limits, unsigned int max);
  * guest=1"; false: not so
  */
 bool wire_parse_row(const char *text, struct wire_row *row);
+
+/* Set one row, given in words; -EINVAL when they are none. */
+int wire_ask(struct wire *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif /* WIRE_H */
