@@ -87,7 +87,7 @@ short_subjects()
 	git -c safe.directory='*' -C "$1" log --no-merges --format='%h %s' | awk '
 		{ hash = $1; sub(/^[^ ]+ /, "") }
 		length($0) > 60 { print hash ": subject of " length($0) ": " $0; bad = 1 }
-		!/^[a-z0-9.\/_-]+(, [a-z0-9.\/_-]+)*: / { print hash ": no area before the summary: " $0; bad = 1 }
+		!/^[A-Za-z0-9.\/_-]+(, [A-Za-z0-9.\/_-]+)*: / { print hash ": no area before the summary: " $0; bad = 1 }
 		END { exit bad }'
 }
 

@@ -76,7 +76,7 @@ static void test_qos(void)
 	tap_ok(!wire_qos(&own, 8, &one, 1, 0), "0 for id 8");
 	tap_ok(limit_of(0, 0) == 0, "zero means zero");
 	host_read(PM_QOS_FILE, text, sizeof(text));
-	tap_ok(!strcmp(text, "50\n"), "the user's file still says 50");
+	tap_ok(!strcmp(text, "50"), "the user's file still says 50");
 	tap_ok(!wire_qos(&own, 8, &one, 1, -1) && limit_of(0, 0) == 20000, "id 8 taken back");
 	tap_ok(!wire_qos(&own, 7, &one, 1, 80000) && limit_of(0, 0) == 50000,
 	       "a looser request does not loosen the user's");
