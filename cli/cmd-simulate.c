@@ -129,19 +129,26 @@ static void print_result(const struct simulation *s, enum simulate_who who)
 	       best > 0 ? r->energy_us / best : 1);
 }
 
-static void print_simulation(const struct simulation *s, const struct machine *m)
+static void print_simulation(const struct simulation *s, const struct machine *m,
+			     const struct idletrace *trace)
 {
+	double best = s->who[SIMULATE_ORACLE].energy_us;
+
 	printf("%u CPUs, %" PRIu64
 	       " idle periods in %.3f s, idle %.1f %% of the time; driver %s, governor %s\n",
 	       s->n_cpus, s->who[0].wakes, (double)s->span_ns / 1e9,
 	       share(s->idle_ns, s->span_ns * MAX_OF(s->n_cpus, 1U)), m->driver, m->governor);
 	printf("Adapt= %" PRIu64 " times, residency guard %" PRIu64 " vetoes, %" PRIu64
-	       " changes of the plan\n\n",
-	       s->spells, s->vetoes, s->changes);
+	       " changes of the plan\n%s",
+	       s->spells, s->vetoes, s->changes, trace->profile[0] ? "" : "\n");
+	if (trace->profile[0])
+		printf("the trace is meant for profile %s\n\n", trace->profile);
 	printf("%-8s %11s %12s %11s %11s %9s %9s %14s %8s\n", "", "limit met", "over limit",
 	       "too deep", "too shallow", "p99", "longest", "energy/us", "/oracle");
 	for (int who = 0; who < SIMULATE_N; who++)
 		print_result(s, (enum simulate_who)who);
+	printf("without foresight nobody needs less than %.3f times what the oracle does\n",
+	       best > 0 ? s->causal_us / best : 1);
 }
 
 static int play(const struct options *o, struct offline *f, const struct idletrace *trace)
@@ -161,7 +168,7 @@ static int play(const struct options *o, struct offline *f, const struct idletra
 	if (option_given(o, OPTION_JSON))
 		return out_simulation(&s, &f->diags);
 	print_diags(&f->diags);
-	print_simulation(&s, f->machine);
+	print_simulation(&s, f->machine, trace);
 	return EXIT_OK;
 }
 

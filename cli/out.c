@@ -509,6 +509,7 @@ int out_simulation(const struct simulation *s, const struct diag_list *diags)
 	put(&d, d.root, "adapt_spells", number(s->spells));
 	put(&d, d.root, "guard_vetoes", number(s->vetoes));
 	put(&d, d.root, "plan_changes", number(s->changes));
+	put(&d, d.root, "causal_us", json_real(s->causal_us));
 	results = put_array(&d, d.root, "results");
 	for (int who = 0; who < SIMULATE_N; who++)
 		put_result(&d, results, s, (enum simulate_who)who);

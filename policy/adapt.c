@@ -30,9 +30,8 @@ static const struct adapt_cell *find(const struct adapt *a, uint32_t cpu)
 	return NULL;
 }
 
-/* The limit of a CPU while it is not busy. */
-static uint64_t longer_limit(const struct policy *policy, const struct plan *plan,
-			     const struct plan_row *row)
+uint64_t adapt_ceiling(const struct policy *policy, const struct plan *plan,
+		       const struct plan_row *row)
 {
 	uint64_t ns = MIN_OF(MIN_OF(policy->global_limit_ns, row->hold_limit_ns),
 			     MIN_OF(row->cpu_others_ns, row->global_others_ns));
@@ -63,7 +62,7 @@ static bool fill_cell(const struct policy *policy, const struct plan *plan,
 	if (row->adapt_ns == LATENCY_NONE || !row->online || row->table >= machine->n_tables)
 		return false;
 	table = &machine->tables[row->table];
-	longer = longer_limit(policy, plan, row);
+	longer = adapt_ceiling(policy, plan, row);
 	c->limit_ns = row->adapt_ns;
 	c->above = c->within = 0;
 	for (uint32_t i = 0; i < table->n; i++) {

@@ -78,6 +78,10 @@ void adapt_done(struct adapt *a);
 void adapt_look(struct adapt *a, uint64_t now, uint32_t pressure, uint32_t slot, counter_read read,
 		void *data);
 
+/* The limit of the CPUs of a row while they are not busy, ns. */
+uint64_t adapt_ceiling(const struct policy *policy, const struct plan *plan,
+		       const struct plan_row *row);
+
 bool adapt_tight(const struct adapt *a, uint32_t cpu);
 uint32_t adapt_count_tight(const struct adapt *a);
 /* Entries a second of all states while the CPU had the shorter limit, the last time. */

@@ -8,33 +8,28 @@
 #define PULSE	    1024U
 #define DECAY_SHIFT 3U
 
-/* The deepest allowed state whose target residency fits; else the first one that is allowed. */
-static uint32_t deepest(const struct idle_table *table, uint16_t allowed, uint64_t expected_ns)
-{
-	uint32_t found = 0;
-	bool any = false;
+/* Polling ends after one of these (CPUIDLE_POLL_MIN, a sixteenth of a tick). */
+#define POLL_MIN_NS (10 * NSEC_PER_USEC)
+#define POLL_MAX_NS (250 * NSEC_PER_USEC)
 
-	for (uint32_t i = 0; i < table->n; i++) {
-		if (!(allowed >> i & 1))
-			continue;
-		if (any && table->states[i].target_residency_ns > expected_ns)
-			break;
-		found = i;
-		any = true;
-	}
-	return found;
+uint64_t governor_poll_ns(const struct idle_table *table, uint16_t allowed)
+{
+	for (uint32_t i = 1; i < table->n; i++)
+		if (allowed >> i & 1 && table->states[i].target_residency_ns >= POLL_MIN_NS)
+			return MIN_OF(table->states[i].target_residency_ns, POLL_MAX_NS);
+	return POLL_MAX_NS;
 }
 
 /* menu ------------------------------------------------------------------------------------------------- */
 
-/* By how far away the timer is, a factor of about four each: idle periods are cut short differently. */
+/* By how far away the timer is, a factor of ten each: idle periods are cut short differently. */
 static uint32_t bucket_of(uint64_t timer_ns)
 {
 	uint64_t limit = 10 * NSEC_PER_USEC;
 	uint32_t i = 0;
 
 	while (i < GOVERNOR_BUCKETS - 1 && timer_ns >= limit) {
-		limit *= 4;
+		limit *= 10;
 		i++;
 	}
 	return i;
@@ -104,6 +99,31 @@ static uint64_t menu_expects(const struct governor *g, uint64_t timer_ns)
 	return MIN_OF(by_timer, typical(g));
 }
 
+static uint32_t menu_selects(const struct governor *g, const struct idle_table *table,
+			     uint16_t allowed, uint64_t timer_ns, bool *ret_brief)
+{
+	uint64_t expected = menu_expects(g, timer_ns);
+	uint32_t found = 0;
+	bool any = false;
+
+	*ret_brief = expected < GOVERNOR_TICK_NS;
+	for (uint32_t i = 0; i < table->n; i++) {
+		const struct idle_state *s = &table->states[i];
+
+		if (!(allowed >> i & 1))
+			continue;
+		if (any && s->target_residency_ns > expected) {
+			if (table->states[found].class == STATE_CLASS_POLL &&
+			    s->target_residency_ns <= timer_ns)
+				found = i;
+			break;
+		}
+		found = i;
+		any = true;
+	}
+	return found;
+}
+
 static void menu_learns(struct governor *g, uint64_t timer_ns, uint64_t idle_ns)
 {
 	uint32_t *factor = &g->factor[bucket_of(timer_ns)], now;
@@ -132,34 +152,50 @@ static uint32_t bin_of(const struct idle_table *table, uint64_t ns)
 	return bin;
 }
 
-/* The deepest allowed state up to one. */
-static uint32_t allowed_below(uint16_t allowed, uint32_t state)
+/* The deepest allowed state that fits the next timer; else the first one that is allowed. */
+static uint32_t teo_candidate(const struct idle_table *table, uint16_t allowed, uint64_t timer_ns)
 {
-	while (state > 0 && !(allowed >> state & 1))
-		state--;
-	if (!(allowed >> state & 1))
-		while (state < MACHINE_STATES_MAX - 1 && !(allowed >> state & 1))
-			state++;
+	uint32_t found = 0;
+	bool any = false;
+
+	for (uint32_t i = 0; i < table->n; i++) {
+		if (!(allowed >> i & 1))
+			continue;
+		if (any && table->states[i].target_residency_ns > timer_ns)
+			break;
+		found = i;
+		any = true;
+	}
+	return found;
+}
+
+/* A state, or the next one from there on that is allowed. */
+static uint32_t allowed_from(uint16_t allowed, uint32_t state, uint32_t candidate)
+{
+	while (state < candidate && !(allowed >> state & 1))
+		state++;
 	return state;
 }
 
 static uint32_t teo_selects(const struct governor *g, const struct idle_table *table,
-			    uint16_t allowed, uint64_t timer_ns)
+			    uint16_t allowed, uint64_t timer_ns, bool *ret_brief)
 {
-	uint32_t candidate = deepest(table, allowed, timer_ns), early = 0, all = 0, sum = 0;
+	uint32_t candidate = teo_candidate(table, allowed, timer_ns);
+	uint32_t early = 0, late = 0, sum = 0;
 
 	for (uint32_t i = 0; i < table->n; i++) {
-		all += g->hits[i] + g->intercepts[i];
 		if (i < candidate)
 			early += g->intercepts[i];
+		else
+			late += g->hits[i] + g->intercepts[i];
 	}
-	/* Most recent periods ended too early for the candidate: the state in which half of those would fit. */
-	if (early * 2 <= all)
+	*ret_brief = early > late || timer_ns < GOVERNOR_TICK_NS;
+	if (early <= late)
 		return candidate;
 	for (uint32_t i = candidate; i > 0; i--) {
 		sum += g->intercepts[i - 1];
-		if (sum * 2 >= early)
-			return allowed_below(allowed, i - 1);
+		if (sum * 2 > early)
+			return allowed_from(allowed, i - 1, candidate);
 	}
 	return candidate;
 }
@@ -182,13 +218,12 @@ static void teo_learns(struct governor *g, const struct idle_table *table, uint6
 /* Both ------------------------------------------------------------------------------------------------- */
 
 uint32_t governor_select(const struct governor *g, enum governor_kind kind,
-			 const struct idle_table *table, uint16_t allowed, uint64_t timer_ns)
+			 const struct idle_table *table, uint16_t allowed, uint64_t timer_ns,
+			 bool *ret_brief)
 {
-	if (!allowed)
-		return 0;
 	if (kind == GOVERNOR_TEO)
-		return teo_selects(g, table, allowed, timer_ns);
-	return deepest(table, allowed, menu_expects(g, timer_ns));
+		return teo_selects(g, table, allowed, timer_ns, ret_brief);
+	return menu_selects(g, table, allowed, timer_ns, ret_brief);
 }
 
 void governor_reflect(struct governor *g, enum governor_kind kind, const struct idle_table *table,

@@ -102,6 +102,57 @@ static int append(struct idletrace *t, const struct idle_period *p)
 	return 0;
 }
 
+/* What stands behind a word at the beginning of a line; NULL: another line. */
+static const char *behind(const char *line, const char *word)
+{
+	size_t n = strlen(word);
+
+	return strncmp(line, word, n) == 0 && (line[n] == ' ' || line[n] == '\t')
+		       ? skip_blanks(line + n)
+		       : NULL;
+}
+
+static int set_repeat(struct idletrace *t, const char *s, const char **why)
+{
+	uint32_t n;
+
+	*why = "repeats it no number of times; 1 to 10000 is right";
+	if (units_scan_u32(&s, IDLETRACE_REPEAT_MAX, &n) < 0 || n == 0)
+		return -EINVAL;
+	s = skip_blanks(s);
+	if (*s != '\0' && *s != '#')
+		return -EINVAL;
+	t->repeat = n;
+	return 0;
+}
+
+static int set_profile(struct idletrace *t, const char *s, const char **why)
+{
+	size_t n = strcspn(s, " \t#");
+	char end;
+
+	*why = "names no profile; one word of up to 63 characters is right";
+	end = *skip_blanks(s + n);
+	if (n == 0 || n >= sizeof(t->profile) || (end != '\0' && end != '#'))
+		return -EINVAL;
+	memcpy(t->profile, s, n);
+	t->profile[n] = '\0';
+	return 0;
+}
+
+/* 1: the line is a period, or ought to be one. */
+static int take_head(struct idletrace *t, const char *line, const char **why)
+{
+	const char *repeat = behind(line, "repeat"), *profile = behind(line, "profile");
+
+	if (!repeat && !profile)
+		return 1;
+	*why = "stands behind the first period; it belongs before it";
+	if (t->n > 0)
+		return -EINVAL;
+	return repeat ? set_repeat(t, repeat, why) : set_profile(t, profile, why);
+}
+
 int idletrace_add(struct idletrace *t, const char *line, const char **why)
 {
 	struct idle_period p;
@@ -110,6 +161,9 @@ int idletrace_add(struct idletrace *t, const char *line, const char **why)
 	line = skip_blanks(line);
 	if (*line == '\0' || *line == '#')
 		return 0;
+	r = take_head(t, line, why);
+	if (r <= 0)
+		return r;
 	r = scan_period(line, &p, why);
 	if (r < 0)
 		return r;

@@ -12,11 +12,17 @@
  *                           knew of was 4000 us away
  *   3 1400 900 -            the same with a timer nobody knows
  *
- * Microseconds, with up to three decimals. "#" begins a comment, empty lines mean nothing.
+ * Microseconds, with up to three decimals. "#" begins a comment, empty lines mean nothing. Before the first period
+ * may stand
+ *
+ *   repeat 300              played so many times, one after the other: a piece of a load that goes on like that
+ *   profile database        the profile that is meant for such a load
  */
 #define IDLETRACE_PERIODS_MAX (UINT32_C(1) << 22)
 #define IDLETRACE_NO_TIMER    UINT64_MAX
 #define IDLETRACE_MAX_NS      (UINT64_C(30) * 86400 * NSEC_PER_SEC)
+#define IDLETRACE_REPEAT_MAX  10000U
+#define IDLETRACE_PROFILE_MAX 64U /* with the zero byte */
 
 struct idle_period {
 	uint64_t at_ns, idle_ns, timer_ns;
@@ -27,7 +33,9 @@ struct idletrace {
 	struct idle_period *v;
 	uint32_t n, cap;
 	uint32_t n_cpus; /* highest CPU number + 1 */
-	uint64_t end_ns;
+	uint64_t end_ns; /* of one time */
+	uint32_t repeat; /* 0: nothing said, once */
+	char profile[IDLETRACE_PROFILE_MAX]; /* "": nothing said */
 };
 
 /*

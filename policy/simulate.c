@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "simulate.h"
 
+#include <math.h>
+
 #include "adapt.h"
 #include "governor.h"
 #include "guard.h"
@@ -8,6 +10,21 @@
 /* What the kernel would count of one state of one CPU. */
 struct counts {
 	uint64_t usage, time_ns, above;
+};
+
+/* What a state costs by the model: to enter and leave, and each microsecond. */
+struct cost {
+	double entry, power;
+};
+
+/* Classes of periods: powers of two of ns, and quarters of those. */
+#define OCTAVES	 44U
+#define QUARTERS (4 * OCTAVES)
+#define HEAPS	 (MACHINE_STATES_MAX * OCTAVES * QUARTERS) /* of a table */
+
+/* Periods of a class: how many, how long together. */
+struct heap {
+	uint64_t n, idle_ns;
 };
 
 struct sim {
@@ -18,6 +35,9 @@ struct sim {
 	struct adapt adapt;
 	struct governor *governors[SIMULATE_POLICY + 1]; /* per CPU */
 	struct counts *counts; /* CPU by MACHINE_STATES_MAX */
+	struct cost *costs; /* table by MACHINE_STATES_MAX */
+	struct heap *heaps; /* table by deepest state within the limit by length before by timer */
+	uint8_t *before; /* per CPU: octave of its last period */
 	uint64_t *latencies[SIMULATE_N]; /* by table and state: wakes */
 	uint64_t next_look_ns;
 	struct simulation out;
@@ -33,11 +53,12 @@ const char *simulate_name(enum simulate_who who)
 	case SIMULATE_POLICY:
 		return "policy";
 	case SIMULATE_ORACLE:
-		break;
+		return "oracle";
+	case SIMULATE_CEILING:
 	case SIMULATE_N:
-		return "?";
+		break;
 	}
-	return "oracle";
+	return "ceiling";
 }
 
 /* Energy --------------------------------------------------------------------------------------------- */
@@ -57,16 +78,34 @@ static double power_of(const struct idle_table *table, uint32_t state)
 	return power;
 }
 
-double simulate_energy(const struct idle_table *table, uint32_t state, uint64_t idle_ns)
+static struct cost cost_of(const struct idle_table *table, uint32_t state)
 {
-	double entry = 0;
+	struct cost c = {.power = power_of(table, state)};
 
 	for (uint32_t i = 1; i <= state; i++) {
 		double saves = power_of(table, i - 1) - power_of(table, i);
 
-		entry += saves * (double)table->states[i].target_residency_ns / 1000;
+		c.entry += saves * (double)table->states[i].target_residency_ns / 1000;
 	}
-	return MAX_OF(entry, 0.0) + power_of(table, state) * (double)idle_ns / 1000;
+	c.entry = MAX_OF(c.entry, 0.0);
+	return c;
+}
+
+static double energy_of(const struct cost *c, uint64_t idle_ns)
+{
+	return c->entry + c->power * (double)idle_ns / 1000;
+}
+
+double simulate_energy(const struct idle_table *table, uint32_t state, uint64_t idle_ns)
+{
+	struct cost c = cost_of(table, state);
+
+	return energy_of(&c, idle_ns);
+}
+
+static const struct cost *costs_of(const struct sim *s, const struct plan_row *row)
+{
+	return &s->costs[row->table * MACHINE_STATES_MAX];
 }
 
 /* States --------------------------------------------------------------------------------------------- */
@@ -82,6 +121,23 @@ static uint16_t allowed_by_plan(const struct plan_row *row, const struct idle_ta
 	return set;
 }
 
+/* What is within the limit, the guard aside; and for ceiling_ns, Adapt= aside as well. */
+static uint16_t allowed_by_limit(const struct plan_row *row, const struct idle_table *table,
+				 uint64_t ceiling_ns)
+{
+	uint16_t set = 0;
+
+	for (uint32_t i = 0; i < table->n; i++) {
+		enum state_reason reason = row->states[i].reason;
+		bool over = reason == STATE_OFF_OVER_LIMIT || reason == STATE_OFF_ZERO_LIMIT;
+
+		if (row->states[i].enabled || reason == STATE_OFF_BY_GUARD ||
+		    (over && table->states[i].exit_latency_ns <= ceiling_ns))
+			set |= (uint16_t)(1U << i);
+	}
+	return set;
+}
+
 /* What the host has without us. */
 static uint16_t allowed_by_host(const struct machine *m, uint32_t cpu,
 				const struct idle_table *table)
@@ -94,17 +150,19 @@ static uint16_t allowed_by_host(const struct machine *m, uint32_t cpu,
 	return set;
 }
 
-static uint32_t cheapest(const struct idle_table *table, uint16_t allowed, uint64_t idle_ns)
+static uint32_t cheapest(const struct cost *costs, uint16_t allowed, uint64_t idle_ns)
 {
 	uint32_t found = 0;
-	bool any = false;
+	double least = INFINITY;
 
-	for (uint32_t i = 0; i < table->n; i++)
-		if (allowed >> i & 1 && (!any || simulate_energy(table, i, idle_ns) <
-							 simulate_energy(table, found, idle_ns))) {
-			found = i;
-			any = true;
-		}
+	for (uint32_t i = 0; allowed >> i; i++) {
+		double energy = energy_of(&costs[i], idle_ns);
+
+		if (!(allowed >> i & 1) || energy >= least)
+			continue;
+		found = i;
+		least = energy;
+	}
 	return found;
 }
 
@@ -127,7 +185,6 @@ static void judge(struct sim *s, enum simulate_who who, const struct plan_row *r
 	uint64_t limit = row->limit_ns;
 
 	r->wakes++;
-	r->energy_us += simulate_energy(table, state, idle_ns);
 	r->over_limit += limit != LATENCY_NONE && state > 0 && st->exit_latency_ns > limit;
 	r->longest_ns = MAX_OF(r->longest_ns, st->exit_latency_ns);
 	if (idle_ns < st->target_residency_ns)
@@ -216,29 +273,134 @@ static int look_until(struct sim *s, uint64_t now_ns)
 	return r;
 }
 
-static uint32_t choose(struct sim *s, enum simulate_who who, const struct plan_row *row,
-		       const struct idle_table *table, const struct idle_period *p)
+/* What the oracles may enter. */
+static uint16_t allowed_to_oracle(const struct sim *s, enum simulate_who who,
+				  const struct plan_row *row, const struct idle_table *table)
+{
+	/* Zero is no state's exit latency but POLL's, whose place is the first. */
+	uint64_t ceiling = who == SIMULATE_CEILING ? adapt_ceiling(s->policy, s->plan, row) : 0;
+
+	return allowed_by_limit(row, table, ceiling);
+}
+
+static void enter(struct sim *s, enum simulate_who who, const struct plan_row *row, uint32_t cpu,
+		  uint32_t state, uint64_t idle_ns)
+{
+	const struct idle_table *table = &s->machine->tables[row->table];
+
+	s->out.who[who].energy_us += energy_of(&costs_of(s, row)[state], idle_ns);
+	if (who == SIMULATE_POLICY)
+		count(s, cpu, row, table, state, idle_ns);
+}
+
+/* The state from which a period is left, after those from which the kernel woke up to choose anew. */
+static uint32_t govern(struct sim *s, enum simulate_who who, const struct plan_row *row,
+		       const struct idle_table *table, struct idle_period *p)
 {
 	bool teo = who == SIMULATE_TEO || (who == SIMULATE_POLICY && s->out.teo);
 	enum governor_kind kind = teo ? GOVERNOR_TEO : GOVERNOR_MENU;
 	uint16_t allowed = who < SIMULATE_POLICY ? allowed_by_host(s->machine, p->cpu, table)
 						 : allowed_by_plan(row, table);
-	struct governor *g;
+	struct governor *g = &s->governors[who][p->cpu];
+	uint64_t ns;
 	uint32_t state;
+	bool brief;
 
-	if (who == SIMULATE_ORACLE)
-		return cheapest(table, allowed, p->idle_ns);
-	g = &s->governors[who][p->cpu];
-	state = governor_select(g, kind, table, allowed, p->timer_ns);
+	for (;;) {
+		state = governor_select(g, kind, table, allowed, p->timer_ns, &brief);
+		ns = UINT64_MAX;
+		if (table->states[state].class == STATE_CLASS_POLL && allowed != 1)
+			ns = governor_poll_ns(table, allowed);
+		if (brief && p->timer_ns > GOVERNOR_TICK_NS)
+			ns = MIN_OF(ns, GOVERNOR_TICK_NS - p->at_ns % GOVERNOR_TICK_NS);
+		if (ns >= p->idle_ns)
+			break;
+		enter(s, who, row, p->cpu, state, ns);
+		governor_reflect(g, kind, table, p->timer_ns, p->timer_ns);
+		p->at_ns += ns;
+		p->idle_ns -= ns;
+		if (p->timer_ns != IDLETRACE_NO_TIMER)
+			p->timer_ns -= MIN_OF(p->timer_ns, ns);
+	}
 	governor_reflect(g, kind, table, p->timer_ns, p->idle_ns);
 	return state;
 }
 
-static int play(struct sim *s, const struct idle_period *p, uint32_t *ret_cpu)
+static void play_one(struct sim *s, enum simulate_who who, const struct plan_row *row,
+		     const struct idle_table *table, struct idle_period p)
+{
+	uint32_t state;
+
+	if (who == SIMULATE_ORACLE || who == SIMULATE_CEILING)
+		state = cheapest(costs_of(s, row), allowed_to_oracle(s, who, row, table),
+				 p.idle_ns);
+	else
+		state = govern(s, who, row, table, &p);
+	enter(s, who, row, p.cpu, state, p.idle_ns);
+	judge(s, who, row, table, state, p.idle_ns);
+}
+
+static uint32_t octave_of(uint64_t ns)
+{
+	uint32_t bits = 0;
+
+	while (ns >> bits > 1 && bits < OCTAVES - 1)
+		bits++;
+	return bits;
+}
+
+static uint32_t quarter_of(uint64_t ns)
+{
+	uint32_t octave = octave_of(ns);
+
+	return octave * 4 + (octave < 2 ? 0 : (uint32_t)(ns >> (octave - 2) & 3));
+}
+
+static void put_on_heap(struct sim *s, const struct plan_row *row, const struct idle_table *table,
+			const struct idle_period *p)
+{
+	uint16_t allowed = allowed_by_limit(row, table, 0);
+	uint32_t deepest = 0, i;
+
+	while (allowed >> deepest > 1)
+		deepest++;
+	i = row->table * MACHINE_STATES_MAX + deepest;
+	i = (i * OCTAVES + s->before[p->cpu]) * QUARTERS + quarter_of(p->timer_ns);
+	s->heaps[i].n++;
+	s->heaps[i].idle_ns += p->idle_ns;
+	s->before[p->cpu] = (uint8_t)octave_of(p->idle_ns);
+}
+
+/* What all periods of a class need in the state that is best for them together. */
+static double cheapest_heap(const struct cost *costs, uint32_t deepest, const struct heap *h)
+{
+	double least = INFINITY;
+
+	for (uint32_t i = 0; i <= deepest; i++)
+		least = MIN_OF(least, costs[i].entry * (double)h->n +
+					      costs[i].power * (double)h->idle_ns / 1000);
+	return least;
+}
+
+static double sum_heaps(const struct sim *s)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < s->machine->n_tables * HEAPS; i++) {
+		const struct cost *costs = &s->costs[i / HEAPS * MACHINE_STATES_MAX];
+		uint32_t deepest = i % HEAPS / (OCTAVES * QUARTERS);
+
+		if (s->heaps[i].n > 0)
+			sum += cheapest_heap(costs, deepest, &s->heaps[i]);
+	}
+	return sum;
+}
+
+static int play(struct sim *s, const struct idle_period *p, uint64_t begun_ns, uint32_t *ret_cpu)
 {
 	const struct plan_row *row;
 	const struct idle_table *table;
-	int r = look_until(s, p->at_ns);
+	int r = look_until(s, begun_ns + p->at_ns);
 
 	if (r < 0)
 		return r;
@@ -249,13 +411,9 @@ static int play(struct sim *s, const struct idle_period *p, uint32_t *ret_cpu)
 	}
 	table = &s->machine->tables[row->table];
 	s->out.idle_ns += p->idle_ns;
-	for (int who = 0; who < SIMULATE_N; who++) {
-		uint32_t state = choose(s, (enum simulate_who)who, row, table, p);
-
-		judge(s, (enum simulate_who)who, row, table, state, p->idle_ns);
-		if (who == SIMULATE_POLICY)
-			count(s, p->cpu, row, table, state, p->idle_ns);
-	}
+	put_on_heap(s, row, table, p);
+	for (int who = 0; who < SIMULATE_N; who++)
+		play_one(s, (enum simulate_who)who, row, table, *p);
 	return 0;
 }
 
@@ -286,6 +444,19 @@ static uint64_t percentile(const struct sim *s, enum simulate_who who)
 	}
 }
 
+static int make_costs(struct sim *s)
+{
+	const struct machine *m = s->machine;
+
+	s->costs = calloc((size_t)m->n_tables * MACHINE_STATES_MAX + 1, sizeof(*s->costs));
+	if (!s->costs)
+		return -ENOMEM;
+	for (uint32_t t = 0; t < m->n_tables; t++)
+		for (uint32_t i = 0; i < m->tables[t].n; i++)
+			s->costs[t * MACHINE_STATES_MAX + i] = cost_of(&m->tables[t], i);
+	return 0;
+}
+
 static int sim_init(struct sim *s)
 {
 	uint32_t n = s->machine->n_cpus;
@@ -304,6 +475,10 @@ static int sim_init(struct sim *s)
 		if (!s->governors[who])
 			return -ENOMEM;
 	}
+	s->heaps = calloc((size_t)s->machine->n_tables * HEAPS + 1, sizeof(*s->heaps));
+	s->before = calloc(n, sizeof(*s->before));
+	if (!s->heaps || !s->before || make_costs(s) < 0)
+		return -ENOMEM;
 	s->out.teo = streq(s->machine->governor, "teo");
 	return plan_anew(s);
 }
@@ -316,6 +491,9 @@ static void sim_done(struct sim *s)
 		mark(s);
 	plan_free(s->plan);
 	free(s->counts);
+	free(s->costs);
+	free(s->heaps);
+	free(s->before);
 	for (int who = 0; who < SIMULATE_N; who++)
 		free(s->latencies[who]);
 	for (int who = 0; who <= SIMULATE_POLICY; who++)
@@ -337,15 +515,18 @@ int simulate_run(const struct policy *policy, struct machine *machine,
 		 const struct idletrace *trace, struct simulation *ret, uint32_t *ret_cpu)
 {
 	_cleanup_(sim_done) struct sim s = {.policy = policy, .machine = machine};
+	uint32_t times = MAX_OF(trace->repeat, 1U);
 	int r = sim_init(&s);
 
-	for (uint32_t i = 0; r >= 0 && i < trace->n; i++)
-		r = play(&s, &trace->v[i], ret_cpu);
+	for (uint32_t n = 0; r >= 0 && n < times; n++)
+		for (uint32_t i = 0; r >= 0 && i < trace->n; i++)
+			r = play(&s, &trace->v[i], n * trace->end_ns, ret_cpu);
 	if (r < 0)
 		return r;
 	for (int who = 0; who < SIMULATE_N; who++)
 		s.out.who[who].p99_ns = percentile(&s, (enum simulate_who)who);
-	s.out.span_ns = trace->end_ns;
+	s.out.span_ns = times * trace->end_ns;
+	s.out.causal_us = sum_heaps(&s);
 	s.out.n_cpus = count_cpus(&s, trace);
 	s.out.vetoes = s.guard.vetoes;
 	s.out.spells = s.adapt.spells;

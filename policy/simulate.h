@@ -11,16 +11,26 @@
  *   menu, teo   a governor like the kernel's without any policy (governor.h)
  *   policy      the host's governor, with the limits and states that the plan leaves it; ResidencyGuard= and Adapt=
  *               look once a second of the trace at what they would count
- *   oracle      knows how long each period will be, and takes the state of the plan's that needs the least energy
+ *   oracle      knows how long each period will be, and takes the state within the limit that needs the least
+ *               energy: the plan's limit at that moment; what the residency guard takes away is not taken from it
+ *   ceiling     the same within LatencyLimit=, whatever Adapt= says: what the shorter limit costs
  *
  * All are judged by the limit that the plan has for the CPU at that moment.
  *
  * Energy is that of idle periods, in microseconds of a polling CPU, by this model: a state of class poll needs 1 each
  * microsecond, c0x 0.6, halt 0.4, core-off 0.1, package-off 0.05; each further state of a class 0.8 of the one before.
  * To enter and leave a state costs as much as makes its target residency the time from which on it
- * saves energy against the one before, which is what target residency means.
+ * saves energy against the one before, which is what target residency means. Where the kernel wakes up within a
+ * period to choose anew (governor.h), each choice has its price.
  */
-enum simulate_who { SIMULATE_MENU, SIMULATE_TEO, SIMULATE_POLICY, SIMULATE_ORACLE, SIMULATE_N };
+enum simulate_who {
+	SIMULATE_MENU,
+	SIMULATE_TEO,
+	SIMULATE_POLICY,
+	SIMULATE_ORACLE,
+	SIMULATE_CEILING,
+	SIMULATE_N,
+};
 
 struct simulate_result {
 	uint64_t wakes;
@@ -34,9 +44,16 @@ struct simulate_result {
 
 struct simulation {
 	struct simulate_result who[SIMULATE_N];
-	uint64_t span_ns, idle_ns; /* of the trace; idle: all CPUs */
+	uint64_t span_ns, idle_ns; /* of the trace, all times it is played; idle: all CPUs */
 	uint32_t n_cpus; /* that it is about */
 	bool teo; /* the host's governor is like teo, not like menu */
+	/*
+	 * Energy of the best that could be had without foresight: for each class of periods, by the length of the one
+	 * before on that CPU (to a power of two) and the next timer (to a quarter of that), the one state within the
+	 * limit that turns out best for all of them. Where periods depend on no more than that, nobody can do better
+	 * who does not know their ends.
+	 */
+	double causal_us;
 	uint64_t vetoes, spells; /* of the guard; of Adapt= */
 	uint64_t changes; /* plans that replaced the one before */
 };

@@ -331,16 +331,19 @@ cat >"$T/perf.txt" <<'END'
          swapper     0 [001]  5012.346678: power:cpu_idle: state=4294967295 cpu_id=1
 END
 check "simulate: the limit is met" says 0 "policy    100.0000 %            0" ctl "${sim[@]}" --policy "$T/sim.conf" --trace "$trace"
+check "simulate: what could be had without foresight" says 0 "without foresight nobody needs less than 1.000" \
+	ctl "${sim[@]}" --policy "$T/sim.conf" --trace "$trace"
+check "simulate: for whom the trace is" says 0 "meant for profile adaptive" ctl "${sim[@]}" --policy "$T/sim.conf" --trace "$trace"
 check "simulate --json" json simulate ctl "${sim[@]}" --policy "$T/sim.conf" --trace "$trace" --json
 check "simulate --json: without a policy it is not met" value \
-	'[r["over_limit"] > 1000 for r in d["results"]] == [True, True, False, False]'
+	'[r["over_limit"] > 1000 for r in d["results"]] == [True, True, False, False, False]'
 check "simulate --json: energy beside the oracle's" value \
 	'1 <= d["results"][2]["energy_us"] / d["results"][3]["energy_us"] <= 1.1'
 piped()
 {
 	ctl "${sim[@]}" --policy "$T/sim.conf" --trace - <"$trace"
 }
-check "simulate: a trace from standard input" says 0 "8 CPUs, 3921 idle periods" piped
+check "simulate: a trace from standard input" says 0 "8 CPUs, 11154 idle periods" piped
 convert()
 {
 	ctl simulate --convert "$T/perf.txt" >"$T/perf.trace" && cat "$T/perf.trace"
