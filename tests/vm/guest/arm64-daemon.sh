@@ -7,59 +7,8 @@
 #
 # guests: qemu-arm-psci-6.1 qemu-arm-none-6.12
 # needs: daemon module kmodctl
-cpu=/sys/devices/system/cpu
-log=/run/daemon.log
-count=0
-
-is()
-{
-	count=$((count + 1))
-	if [ "$2" = "$3" ]; then
-		echo "ok $count - $1: $2"
-	else
-		echo "not ok $count - $1: '$2', wanted '$3'"
-		tail -n 5 $log 2>/dev/null | sed 's/^/# daemon: /'
-	fi
-}
-
-has()
-{
-	case $2 in
-	*"$3"*) is "$1" "$3" "$3" ;;
-	*) is "$1" "$2" "$3" ;;
-	esac
-}
-
-until_true()
-{
-	tries=0
-	until "$@" || [ $tries = 120 ]; do
-		tries=$((tries + 1))
-		sleep 1
-	done
-}
-
-gone()
-{
-	! kill -0 "$pid" 2>/dev/null
-}
-
-serving()
-{
-	cpuidlectl status >/run/status 2>/dev/null && grep -q ACTIVE /run/status
-}
-
-start()
-{
-	cpuidled >>$log 2>&1 &
-	pid=$!
-	until_true serving
-}
-
-qos()
-{
-	cat "$cpu/cpu$1/power/pm_qos_resume_latency_us"
-}
+# shellcheck source=tests/vm/guest/lib.sh
+. /tests/lib.sh
 
 disabled()
 {
@@ -69,15 +18,6 @@ disabled()
 mended()
 {
 	[ "$(disabled 1 1)" = 1 ]
-}
-
-# entered CPU STATE: is it within two seconds?
-entered()
-{
-	sleep 1
-	before=$(cat "$cpu/cpu$1/cpuidle/state$2/usage")
-	sleep 2
-	[ "$(cat "$cpu/cpu$1/cpuidle/state$2/usage")" != "$before" ] && echo yes || echo no
 }
 
 mkdir -p /etc/cpuidled/cpuidled.conf.d

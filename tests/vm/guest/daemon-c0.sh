@@ -10,37 +10,8 @@
 # append: maxcpus=1
 # needs: module kmodctl daemon demo
 # seconds: 1800
-cpu=/sys/devices/system/cpu
-log=/run/daemon.log
-count=0
-
-is()
-{
-	count=$((count + 1))
-	if [ "$2" = "$3" ]; then
-		echo "ok $count - $1: $2"
-	else
-		echo "not ok $count - $1: '$2', wanted '$3'"
-		tail -n 8 $log 2>/dev/null | sed 's/^/# daemon: /'
-	fi
-}
-
-has()
-{
-	case $2 in
-	*"$3"*) is "$1" "$3" "$3" ;;
-	*) is "$1" "$2" "$3" ;;
-	esac
-}
-
-until_true()
-{
-	tries=0
-	until "$@" || [ $tries = 120 ]; do
-		tries=$((tries + 1))
-		sleep 1
-	done
-}
+# shellcheck source=tests/vm/guest/lib.sh
+. /tests/lib.sh
 
 idle()
 {
@@ -53,22 +24,9 @@ names()
 	cat $cpu/cpu0/cpuidle/state?/name | tr '\n' ' ' | sed 's/ $//'
 }
 
-entered()
-{
-	sleep 1
-	before=$(idle "$1" usage)
-	sleep 1
-	[ "$(idle "$1" usage)" != "$before" ] && echo yes || echo no
-}
-
 umwait()
 {
 	cat $cpu/umwait_control/"$1"
-}
-
-gone()
-{
-	! kill -0 "$pid" 2>/dev/null
 }
 
 in_state()
@@ -133,14 +91,14 @@ every_place()
 	has "ZeroLatency=c0: POLL waits in C0.2" "$(kept)" "poll 2 c1 0 row 0"
 	has "the plan says so" "$(cpuidlectl plan --json --cpus 0)" '"effective": "c0.2-poll"'
 	has "explain as well" "$(explain)" "POLL waits in C0.2"
-	is "nothing else is entered" "$(entered 0) $(entered 1) $(entered 3)" "yes no no"
+	is "nothing else is entered" "$(entered 0 0) $(entered 0 1) $(entered 0 3)" "yes no no"
 
 	policy UmwaitMaxTime=0 - C0=state DisableStates=C1 DisableStates=C6
 	reload
 	cpuidlectl plan | sed 's/^/# plan: /'
 	is "a state of its own" "$(names)" "POLL C0.2 ${plain#POLL }"
 	is "it is entered, C1, C1E and C6 are not" \
-		"$(entered 1) $(entered 2) $(entered 3) $(entered 4)" "yes no no no"
+		"$(entered 0 1) $(entered 0 2) $(entered 0 3) $(entered 0 4)" "yes no no no"
 	has "it has a time of its own" "$([ "$(idle 1 time)" -gt 0 ] && echo more)" more
 	is "C1E is off by whom it was, and no file of its neighbours" \
 		"$(cat $cpu/cpu0/cpuidle/state?/disable | tr -d '\n')" 00010

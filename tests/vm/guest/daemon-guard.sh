@@ -10,49 +10,15 @@
 # more: qemu-acpi-6.12
 # needs: module daemon
 # seconds: 900
-cpu=/sys/devices/system/cpu
-log=/run/daemon.log
-count=0
-
-is()
-{
-	count=$((count + 1))
-	if [ "$2" = "$3" ]; then
-		echo "ok $count - $1: $2"
-	else
-		echo "not ok $count - $1: '$2', wanted '$3'"
-		tail -n 5 $log 2>/dev/null | sed 's/^/# daemon: /'
-	fi
-}
-
-has()
-{
-	case $2 in
-	*"$3"*) is "$1" "$3" "$3" ;;
-	*) is "$1" "$2" "$3" ;;
-	esac
-}
-
-until_true()
-{
-	tries=0
-	until "$@" || [ $tries = 120 ]; do
-		tries=$((tries + 1))
-		sleep 1
-	done
-}
-
-usage()
-{
-	cat $cpu/cpu0/cpuidle/state2/usage
-}
+# shellcheck source=tests/vm/guest/lib.sh
+. /tests/lib.sh
 
 # entries SECONDS: of CPU 0's C2 meanwhile
 entries()
 {
-	before=$(usage)
+	before=$(usage 0 2)
 	sleep "$1"
-	echo $(($(usage) - before))
+	echo $(($(usage 0 2) - before))
 }
 
 off()
@@ -73,16 +39,6 @@ limited()
 told_all()
 {
 	cpuidlectl status >/run/status && grep -q '2 states off' /run/status
-}
-
-serving()
-{
-	cpuidlectl status >/run/status 2>/dev/null && grep -q ACTIVE /run/status
-}
-
-gone()
-{
-	! kill -0 "$pid" 2>/dev/null
 }
 
 start()

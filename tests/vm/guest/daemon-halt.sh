@@ -7,54 +7,8 @@
 # guests: qemu-none-6.1 qemu-ioport-intel-6.1 qemu-ioport-amd-6.1
 # needs: module kmodctl daemon
 # seconds: 600
-cpu=/sys/devices/system/cpu
-log=/run/daemon.log
-count=0
-
-is()
-{
-	count=$((count + 1))
-	if [ "$2" = "$3" ]; then
-		echo "ok $count - $1: $2"
-	else
-		echo "not ok $count - $1: '$2', wanted '$3'"
-		tail -n 8 $log 2>/dev/null | sed 's/^/# daemon: /'
-	fi
-}
-
-has()
-{
-	case $2 in
-	*"$3"*) is "$1" "$3" "$3" ;;
-	*) is "$1" "$2" "$3" ;;
-	esac
-}
-
-until_true()
-{
-	tries=0
-	until "$@" || [ $tries = 240 ]; do
-		tries=$((tries + 1))
-		sleep 0.5
-	done
-}
-
-gone()
-{
-	! kill -0 "$pid" 2>/dev/null
-}
-
-serving()
-{
-	cpuidlectl status >/run/status 2>/dev/null && grep -q ACTIVE /run/status
-}
-
-start()
-{
-	cpuidled >>$log 2>&1 &
-	pid=$!
-	until_true serving
-}
+# shellcheck source=tests/vm/guest/lib.sh
+. /tests/lib.sh
 
 # policy LINES...: one profile for all CPUs
 policy()
@@ -123,6 +77,11 @@ ping_pong()
 	rm /run/there /run/back
 }
 
+hits_come()
+{
+	[ "$(moves hits ping_pong)" = yes ]
+}
+
 insmod /cpuidle_policy.ko
 case $CPUIDLED_GUEST in
 qemu-none-*)
@@ -132,7 +91,9 @@ qemu-none-*)
 	has "200us, on every CPU" "$(kept)" "haltpoll 200000"
 	has "explain tells" "$(cpuidlectl explain 0)" "polls before it halts, up to 200us"
 	has "the plan as well" "$(cpuidlectl plan --json --cpus 0)" '"effective": "200us"'
-	is "waits are polled through" "$(moves hits ping_pong)" yes
+	# on a busy machine the first rounds may all be longer than the limit
+	until_true hits_come
+	is "waits are polled through" $? 0
 	is "and the governor's polls are entries of POLL" \
 		"$([ "$(cat $cpu/cpu0/cpuidle/state0/usage)" -gt 0 ] && echo yes)" yes
 	cpuidlectl verify >/run/verify

@@ -8,28 +8,8 @@
 # guests: qemu-acpi-6.1
 # more: qemu-acpi-6.12 qemu-none-6.1
 # needs: daemon
-cpu=/sys/devices/system/cpu
-count=0
-
-is()
-{
-	count=$((count + 1))
-	if [ "$2" = "$3" ]; then
-		echo "ok $count - $1: $2"
-	else
-		echo "not ok $count - $1: '$2', wanted '$3'"
-		tail -n 5 /tmp/log | sed 's/^/# log: /'
-	fi
-}
-
-until_true()
-{
-	tries=0
-	until "$@" || [ $tries = 60 ]; do
-		tries=$((tries + 1))
-		sleep 1
-	done
-}
+# shellcheck source=tests/vm/guest/lib.sh
+. /tests/lib.sh
 
 limited()
 {
@@ -60,7 +40,7 @@ states=$([ -e $cpu/cpu0/cpuidle/state2 ] && echo 1 || echo none)
 
 # ---- offline when the daemon starts ----
 echo 0 >$cpu/cpu1/online
-cpuidled >/tmp/log 2>&1 &
+cpuidled >$log 2>&1 &
 pid=$!
 until_true limited 5
 is "an offline CPU has its limit for later" "$(cat $cpu/cpu1/power/pm_qos_resume_latency_us)" 5
@@ -102,5 +82,5 @@ is "which the record knows" "$([ -e /run/cpuidled/restore ] && echo 1 || echo no
 cpuidled --restore
 [ "$states" = none ] || is "and --restore puts back" "$(off_state)" 0
 is "nothing is left to restore" "$([ -e /run/cpuidled/restore ] && echo 1 || echo none)" none
-sed 's/^/# log: /' /tmp/log | tail -n 20
+sed 's/^/# log: /' $log | tail -n 20
 echo "1..$count"

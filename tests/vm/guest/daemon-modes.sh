@@ -9,71 +9,12 @@
 # more: qemu-none-6.1
 # needs: module kmodctl daemon
 # seconds: 1800
-cpu=/sys/devices/system/cpu
-log=/run/daemon.log
-count=0
-
-is()
-{
-	count=$((count + 1))
-	if [ "$2" = "$3" ]; then
-		echo "ok $count - $1: $2"
-	else
-		echo "not ok $count - $1: '$2', wanted '$3'"
-		tail -n 5 $log 2>/dev/null | sed 's/^/# daemon: /'
-	fi
-}
-
-has()
-{
-	case $2 in
-	*"$3"*) is "$1" "$3" "$3" ;;
-	*) is "$1" "$2" "$3" ;;
-	esac
-}
-
-until_true()
-{
-	tries=0
-	until "$@" || [ $tries = 120 ]; do
-		tries=$((tries + 1))
-		sleep 1
-	done
-}
-
-usage()
-{
-	cat "$cpu/cpu$1/cpuidle/state$2/usage"
-}
-
-entered()
-{
-	sleep 1
-	before=$(usage "$1" "$2")
-	sleep 2
-	[ "$(usage "$1" "$2")" != "$before" ] && echo yes || echo no
-}
+# shellcheck source=tests/vm/guest/lib.sh
+. /tests/lib.sh
 
 driver()
 {
 	cat $cpu/cpuidle/current_driver
-}
-
-gone()
-{
-	! kill -0 "$pid" 2>/dev/null
-}
-
-serving()
-{
-	cpuidlectl status >/run/status 2>/dev/null && grep -q ACTIVE /run/status
-}
-
-start()
-{
-	cpuidled >>$log 2>&1 &
-	pid=$!
-	until_true serving
 }
 
 # policy LINES...: one profile for all CPUs

@@ -8,57 +8,8 @@
 # guests: qemu-acpi-6.1 qemu-acpi-6.12
 # needs: module module2 kmodctl daemon
 # seconds: 900
-cpu=/sys/devices/system/cpu
-log=/run/daemon.log
-count=0
-
-is()
-{
-	count=$((count + 1))
-	if [ "$2" = "$3" ]; then
-		echo "ok $count - $1: $2"
-	else
-		echo "not ok $count - $1: '$2', wanted '$3'"
-		tail -n 5 $log 2>/dev/null | sed 's/^/# daemon: /'
-	fi
-}
-
-# has TITLE TEXT WORDS: are the words in the text?
-has()
-{
-	case $2 in
-	*"$3"*) is "$1" "$3" "$3" ;;
-	*) is "$1" "$2" "$3" ;;
-	esac
-}
-
-until_true()
-{
-	tries=0
-	until "$@" || [ $tries = 60 ]; do
-		tries=$((tries + 1))
-		sleep 1
-	done
-}
-
-usage()
-{
-	cat "$cpu/cpu$1/cpuidle/state$2/usage"
-}
-
-# entered CPU STATE: is it within two seconds?
-entered()
-{
-	sleep 1
-	before=$(usage "$1" "$2")
-	sleep 2
-	[ "$(usage "$1" "$2")" != "$before" ] && echo yes || echo no
-}
-
-qos()
-{
-	cat "$cpu/cpu$1/power/pm_qos_resume_latency_us"
-}
+# shellcheck source=tests/vm/guest/lib.sh
+. /tests/lib.sh
 
 # What the kernel keeps, as kmodctl prints it.
 kept()
@@ -79,23 +30,6 @@ owned_by()
 file_is()
 {
 	[ "$(qos "$1")" = "$2" ]
-}
-
-gone()
-{
-	! kill -0 "$pid" 2>/dev/null
-}
-
-serving()
-{
-	cpuidlectl status >/run/status 2>/dev/null && grep -q ACTIVE /run/status
-}
-
-start()
-{
-	cpuidled >>$log 2>&1 &
-	pid=$!
-	until_true serving
 }
 
 stop()

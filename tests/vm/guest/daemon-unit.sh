@@ -7,35 +7,12 @@
 # guests: qemu-systemd-6.1
 # needs: module kmodctl daemon
 # seconds: 1200
-cpu=/sys/devices/system/cpu
-count=0
+# shellcheck source=tests/vm/guest/lib.sh
+. /tests/lib.sh
 
-is()
+notes()
 {
-	count=$((count + 1))
-	if [ "$2" = "$3" ]; then
-		echo "ok $count - $1: $2"
-	else
-		echo "not ok $count - $1: '$2', wanted '$3'"
-		journalctl -u cpuidled -n 6 -o cat --no-pager | sed 's/^/# journal: /'
-	fi
-}
-
-has()
-{
-	case $2 in
-	*"$3"*) is "$1" "$3" "$3" ;;
-	*) is "$1" "$2" "$3" ;;
-	esac
-}
-
-until_true()
-{
-	tries=0
-	until "$@" || [ $tries = 60 ]; do
-		tries=$((tries + 1))
-		sleep 1
-	done
+	journalctl -u cpuidled -n 6 -o cat --no-pager | sed 's/^/# journal: /'
 }
 
 owner()
@@ -43,20 +20,15 @@ owner()
 	/kmodctl caps | sed -n 's/^owner \([^ ]*\) pid \([0-9]*\) .*/\1 \2/p'
 }
 
-main_pid()
-{
-	systemctl show -P MainPID cpuidled
-}
-
 owned()
 {
-	[ "$(owner)" = "cpuidled $(main_pid)" ]
+	[ "$(owner)" = "cpuidled $(prop MainPID)" ]
 }
 
 # Another process than the killed one has the lease.
 owned_anew()
 {
-	owned && [ "$(main_pid)" != "$killed" ]
+	owned && [ "$(prop MainPID)" != "$killed" ]
 }
 
 mkdir -p /etc/cpuidled/cpuidled.conf.d
@@ -72,16 +44,16 @@ insmod /cpuidle_policy.ko
 systemctl start cpuidled
 is "the unit starts" $? 0
 has "and has the module" "$(cpuidlectl status)" "cpuidle_policy 1 on acpi_idle"
-is "the lease is that of the main process" "$(owner)" "cpuidled $(main_pid)"
+is "the lease is that of the main process" "$(owner)" "cpuidled $(prop MainPID)"
 has "the kernel keeps the limit" "$(/kmodctl qos)" 5000
 has "and the window" "$(/kmodctl config)" "window 0x2"
 is "the CPU's file is left alone" "$(cat $cpu/cpu0/power/pm_qos_resume_latency_us)" 0
 systemctl reload cpuidled
 is "it reloads" $? 0
-killed=$(main_pid)
+killed=$(prop MainPID)
 kill -9 "$killed"
 until_true owned_anew
-is "killed, it is back with the module" "$(owner)" "cpuidled $(main_pid)"
+is "killed, it is back with the module" "$(owner)" "cpuidled $(prop MainPID)"
 has "and so is the limit" "$(/kmodctl qos)" 5000
 systemctl stop cpuidled
 is "stopped: nobody has the lease" "$(owner)" ""

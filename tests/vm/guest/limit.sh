@@ -8,18 +8,8 @@
 # guests: qemu-acpi-6.1 bochs-skx-6.1
 # more: qemu-acpi-6.12
 # needs: daemon
-cpu=/sys/devices/system/cpu
-count=0
-
-is()
-{
-	count=$((count + 1))
-	if [ "$2" = "$3" ]; then
-		echo "ok $count - $1: $2"
-	else
-		echo "not ok $count - $1: '$2', wanted '$3'"
-	fi
-}
+# shellcheck source=tests/vm/guest/lib.sh
+. /tests/lib.sh
 
 # usage NAME: entries of that state, all CPUs together
 usage()
@@ -39,24 +29,9 @@ entered()
 	[ "$(usage "$1")" != "$before" ] && echo yes || echo no
 }
 
-# until COMMAND: it comes true, or two minutes of the guest's time pass
-until_true()
-{
-	tries=0
-	until "$@" || [ $tries = 120 ]; do
-		tries=$((tries + 1))
-		sleep 1
-	done
-}
-
 limited()
 {
 	grep -qx 5 $cpu/cpu0/power/pm_qos_resume_latency_us
-}
-
-gone()
-{
-	! kill -0 "$pid" 2>/dev/null
 }
 
 start()
