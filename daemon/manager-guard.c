@@ -47,36 +47,24 @@ static void mark(struct manager *m)
 	}
 }
 
-/*
- * Percent of the time since the look before in which a task waited for a CPU, as the kernel's pressure stall
- * information has it (Documentation/accounting/psi.rst): "some avg10=... total=US".
- */
-static uint32_t pressure(struct manager *m)
-{
-	uint64_t us, now = now_ns(), before = m->stall_us, span = now - m->stall_at;
-	bool first = m->stall_at == 0;
-	char text[160], *total;
-
-	if ((m->adapt.n == 0 && m->crowd.n == 0) ||
-	    readfile_line(m->root_fd, "proc/pressure/cpu", text, sizeof(text)) < 0)
-		return ADAPT_PRESSURE_UNKNOWN;
-	total = strstr(text, "total=");
-	if (!total || units_parse_u64(total + strlen("total="), 0, UINT64_MAX, &us) < 0)
-		return ADAPT_PRESSURE_UNKNOWN;
-	m->stall_us = us;
-	m->stall_at = now;
-	if (first || us < before || span < NSEC_PER_MSEC)
-		return ADAPT_PRESSURE_UNKNOWN;
-	return (uint32_t)MIN_OF((us - before) * 100 / (span / NSEC_PER_USEC), UINT64_C(100));
-}
-
 static void look(struct manager *m)
 {
+	const struct adapt_source source = {
+		.read = tally_read,
+		.read_data = &m->tally,
+		.pressure = stall_percent,
+		.pressure_data = &m->stall,
+		.slot = GUARD_SLOTS(m->guard.n),
+	};
 	uint64_t now = now_ns();
-	uint32_t waited = pressure(m);
+	uint32_t waited = ADAPT_PRESSURE_UNKNOWN;
 
+	stall_begin(&m->stall, m->root_fd, m->policy, m->machine, now);
+	/* In each look, so that there always is one to compare with. */
+	if (m->adapt.n > 0 || m->crowd.n > 0)
+		waited = stall_percent(&m->stall, PLAN_ADAPT_ALONE);
 	guard_look(&m->guard, now, tally_read, &m->tally);
-	adapt_look(&m->adapt, now, waited, GUARD_SLOTS(m->guard.n), tally_read, &m->tally);
+	adapt_look(&m->adapt, now, &source);
 	/* Where it cannot be read nothing is known, and nothing found. */
 	if (m->crowd.n > 0 && steal_read(m->root_fd, m->machine->n_cpus, &m->steal) < 0)
 		steal_done(&m->steal);
@@ -164,5 +152,5 @@ void manager_guard_free(struct manager *m)
 	adapt_done(&m->adapt);
 	crowd_done(&m->crowd);
 	steal_done(&m->steal);
-	m->stall_at = 0;
+	stall_done(&m->stall);
 }

@@ -12,6 +12,7 @@
 #include "kernel.h"
 #include "reload.h"
 #include "report.h"
+#include "stall.h"
 #include "steal.h"
 #include "tally.h"
 #include "transition.h"
@@ -65,7 +66,7 @@ struct manager {
 	struct adapt adapt; /* the same */
 	struct crowd crowd; /* the same */
 	struct steal steal;
-	uint64_t stall_us, stall_at; /* how long tasks have waited for CPUs, and when that was so */
+	struct stall stall; /* how long tasks have waited for CPUs */
 	struct tally tally;
 	struct sd_event_source *guard_timer; /* NULL: off */
 	struct cgroup_watch cgroups; /* what workloads run in */

@@ -6,9 +6,7 @@
 
 struct look {
 	struct adapt *adapt;
-	counter_read read;
-	void *data;
-	uint32_t slot;
+	const struct adapt_source *source;
 };
 
 /* What is watched -------------------------------------------------------------------------------- */
@@ -63,7 +61,6 @@ static bool fill_cell(const struct policy *policy, const struct plan *plan,
 		return false;
 	table = &machine->tables[row->table];
 	longer = adapt_ceiling(policy, plan, row);
-	c->limit_ns = row->adapt_ns;
 	c->above = c->within = 0;
 	for (uint32_t i = 0; i < table->n; i++) {
 		uint64_t ns = table->states[i].exit_latency_ns;
@@ -79,22 +76,18 @@ static bool fill_cell(const struct policy *policy, const struct plan *plan,
 	return c->above != 0;
 }
 
-static uint32_t walk(const struct adapt *old, const struct policy *policy, const struct plan *plan,
+/* Counts the CPUs that there is something to adapt of, and fills them in where cells is given. */
+static uint32_t walk(const struct policy *policy, const struct plan *plan,
 		     const struct machine *machine, struct adapt_cell *cells)
 {
 	uint32_t n = 0;
 
 	for (uint32_t cpu = 0; cpu < plan->n_cpus; cpu++) {
 		const struct plan_row *row = plan_row_of(plan, cpu);
-		const struct adapt_cell *known = find(old, cpu);
-		struct adapt_cell c = known ? *known : (struct adapt_cell){.known = false};
+		struct adapt_cell c = {.cpu = (uint16_t)cpu};
 
 		if (!row || !fill_cell(policy, plan, machine, row, &c))
 			continue;
-		c.cpu = (uint16_t)cpu;
-		/* Counters of other states are not to be compared with. */
-		if (known && (c.above != known->above || c.within != known->within))
-			c.known = false;
 		if (cells)
 			cells[n] = c;
 		n++;
@@ -102,11 +95,98 @@ static uint32_t walk(const struct adapt *old, const struct policy *policy, const
 	return n;
 }
 
-static void forget(const struct adapt *old, const struct adapt *kept)
+static char *name_of(const struct policy *policy, uint32_t group)
 {
-	for (uint32_t i = 0; i < old->n; i++)
-		if (!find(kept, old->cells[i].cpu))
-			free(old->cells[i].busy);
+	struct plan_party party;
+	char *name;
+
+	if (!plan_party_of(policy, &(struct plan_demand){.group = group}, &party))
+		return NULL;
+	return asprintf(&name, "%s %s", party.kind, party.name) < 0 ? NULL : name;
+}
+
+/* The unit of a cell, made when it is the first one of it; of_group has index + 1. */
+static int join(struct adapt *a, const struct policy *policy, const struct plan_row *row,
+		uint32_t *of_group, uint32_t *ret)
+{
+	uint32_t group = row->adapt_group;
+	struct adapt_unit *u;
+
+	if (group != PLAN_ADAPT_ALONE && of_group[group] > 0) {
+		*ret = of_group[group] - 1;
+		a->units[*ret].n++;
+		return 0;
+	}
+	*ret = a->n_units++;
+	u = &a->units[*ret];
+	*u = (struct adapt_unit){.group = group, .n = 1, .limit_ns = row->adapt_ns};
+	if (group == PLAN_ADAPT_ALONE)
+		return 0;
+	of_group[group] = *ret + 1;
+	u->name = name_of(policy, group);
+	return u->name ? 0 : -ENOMEM;
+}
+
+static int join_all(struct adapt *a, const struct policy *policy, const struct plan *plan)
+{
+	uint32_t of_group[PLAN_GROUPS] = {0};
+	int r = 0;
+
+	for (uint32_t i = 0; r >= 0 && i < a->n; i++)
+		r = join(a, policy, plan_row_of(plan, a->cells[i].cpu), of_group,
+			 &a->cells[i].unit);
+	return r;
+}
+
+/* What was this unit before? A group's number is good for one policy, so names decide. */
+static struct adapt_unit *was(struct adapt *old, const struct adapt_unit *u, uint32_t cpu)
+{
+	const struct adapt_cell *c = find(old, cpu);
+
+	if (!u->name)
+		return c && !old->units[c->unit].name ? &old->units[c->unit] : NULL;
+	for (uint32_t i = 0; i < old->n_units; i++)
+		if (old->units[i].name && streq(old->units[i].name, u->name))
+			return &old->units[i];
+	return NULL;
+}
+
+/* What is known of those that stay; busy becomes the new one's. */
+static void remember(struct adapt *a, struct adapt *old)
+{
+	uint32_t next = 0;
+
+	/* Units are in the order of their first CPUs. */
+	for (uint32_t i = 0; i < a->n; i++) {
+		struct adapt_unit *u = &a->units[a->cells[i].unit], *before;
+
+		if (a->cells[i].unit != next)
+			continue;
+		next++;
+		before = was(old, u, a->cells[i].cpu);
+		if (!before)
+			continue;
+		u->warm = before->warm;
+		u->event = before->event;
+		if (!before->busy)
+			continue;
+		u->tight = before->tight;
+		u->busy = before->busy;
+		before->busy = NULL;
+	}
+	for (uint32_t i = 0; i < a->n; i++) {
+		struct adapt_cell *c = &a->cells[i];
+		const struct adapt_cell *known = find(old, c->cpu);
+
+		c->tight = a->units[c->unit].tight;
+		/* Counters of other states are not to be compared with. */
+		if (!known || known->above != c->above || known->within != c->within ||
+		    known->tight != c->tight)
+			continue;
+		c->known = known->known;
+		c->at = known->at;
+		c->entries = known->entries;
+	}
 }
 
 static bool is_behind(const struct adapt *a, const struct plan *plan)
@@ -114,7 +194,7 @@ static bool is_behind(const struct adapt *a, const struct plan *plan)
 	for (uint32_t cpu = 0; cpu < plan->n_cpus; cpu++) {
 		const struct plan_row *row = plan_row_of(plan, cpu);
 
-		if (row && row->tight && row->adapt_ns != LATENCY_NONE && !adapt_tight(a, cpu))
+		if (row && row->adapt_ns != LATENCY_NONE && row->tight != adapt_tight(a, cpu))
 			return true;
 	}
 	return false;
@@ -123,25 +203,35 @@ static bool is_behind(const struct adapt *a, const struct plan *plan)
 int adapt_follow(struct adapt *a, const struct policy *policy, const struct plan *plan,
 		 const struct machine *machine)
 {
-	uint32_t n = walk(a, policy, plan, machine, NULL);
-	struct adapt_cell *cells = NULL;
+	struct adapt new = {.now = a->now, .n_events = a->n_events, .spells = a->spells};
+	int r;
 
-	if (n > 0) {
-		cells = calloc(n, sizeof(*cells));
-		if (!cells)
-			return -ENOMEM;
-		(void)walk(a, policy, plan, machine, cells);
+	new.n = walk(policy, plan, machine, NULL);
+	new.cells = calloc(new.n + 1, sizeof(*new.cells));
+	new.units = calloc(new.n + 1, sizeof(*new.units));
+	if (!new.cells || !new.units) {
+		adapt_done(&new);
+		return -ENOMEM;
 	}
-	forget(a, &(struct adapt){.cells = cells, .n = n});
-	free(a->cells);
-	a->cells = cells;
-	a->n = n;
+	(void)walk(policy, plan, machine, new.cells);
+	r = join_all(&new, policy, plan);
+	if (r < 0) {
+		adapt_done(&new);
+		return r;
+	}
+	remember(&new, a);
+	adapt_done(a);
+	*a = new;
 	return is_behind(a, plan);
 }
 
 void adapt_done(struct adapt *a)
 {
-	forget(a, &(struct adapt){.n = 0});
+	for (uint32_t i = 0; i < a->n_units; i++) {
+		free(a->units[i].busy);
+		free(a->units[i].name);
+	}
+	free(a->units);
 	free(a->cells);
 	*a = (struct adapt){.n = 0};
 }
@@ -151,7 +241,7 @@ void adapt_done(struct adapt *a)
 /* Entries of all states of a set. */
 static int read_set(const struct look *l, const struct adapt_cell *c, uint16_t set, uint64_t *ret)
 {
-	uint32_t slot = l->slot + (uint32_t)(c - l->adapt->cells) * ADAPT_SLOTS, used = 0;
+	uint32_t slot = l->source->slot + (uint32_t)(c - l->adapt->cells) * ADAPT_SLOTS, used = 0;
 	uint64_t sum = 0, n;
 
 	for (uint8_t state = 0; set >> state; state++) {
@@ -162,7 +252,7 @@ static int read_set(const struct look *l, const struct adapt_cell *c, uint16_t s
 			continue;
 		counter.slot = used < ADAPT_SLOTS ? slot + used : COUNTER_ONCE;
 		used++;
-		r = l->read(l->data, &counter, &n);
+		r = l->source->read(l->source->read_data, &counter, &n);
 		if (r < 0)
 			return r;
 		sum += n;
@@ -175,54 +265,27 @@ static void begin(const struct look *l, struct adapt_cell *c)
 {
 	c->known = read_set(l, c, c->tight ? c->within : c->above, &c->entries) == 0;
 	c->at = l->adapt->now;
-	c->warm = false;
 }
 
-/* Without memory for it the CPU stays as it is, and is found busy in the next look. */
-static void tighten(const struct look *l, struct adapt_cell *c, uint64_t wakes)
+static void begin_unit(const struct look *l, const struct adapt_unit *u)
 {
-	if (!c->busy)
-		c->busy = calloc(1, sizeof(*c->busy));
-	if (!c->busy)
-		return;
-	spell_begin(&c->busy->spell, l->adapt->now);
-	c->busy->wakes = wakes;
-	c->busy->pressure = l->adapt->pressure;
-	c->busy->entries = c->busy->ns = 0;
-	c->tight = true;
-	c->event = ADAPT_TIGHTENED;
-	l->adapt->spells++;
-	begin(l, c);
+	struct adapt *a = l->adapt;
+
+	for (uint32_t i = 0; i < a->n; i++) {
+		struct adapt_cell *c = &a->cells[i];
+
+		if (&a->units[c->unit] != u)
+			continue;
+		c->tight = u->tight;
+		begin(l, c);
+	}
 }
 
-static void look_at_loose(const struct look *l, struct adapt_cell *c, uint64_t wakes)
+/* Adds what a CPU did since the look before to its unit's. */
+static void count(const struct look *l, struct adapt_cell *c)
 {
-	uint32_t pressure = l->adapt->pressure, mark = ADAPT_WAKES;
-	bool was_warm = c->warm;
-
-	if (pressure != ADAPT_PRESSURE_UNKNOWN && pressure >= ADAPT_PRESSURE_PERCENT)
-		mark /= 2;
-	c->warm = wakes >= mark;
-	if (wakes >= UINT64_C(4) * mark || (c->warm && was_warm))
-		tighten(l, c, wakes);
-}
-
-static void look_at_tight(const struct look *l, struct adapt_cell *c, uint64_t wakes,
-			  uint64_t before)
-{
-	enum spell_end end;
-
-	end = spell_look(&c->busy->spell, wakes >= ADAPT_WAKES / 2, before, l->adapt->now);
-	if (end == SPELL_LASTS)
-		return;
-	c->tight = false;
-	c->event = end == SPELL_CALMED ? ADAPT_CALMED : ADAPT_TRIED;
-	begin(l, c);
-}
-
-static void look_at(const struct look *l, struct adapt_cell *c)
-{
-	uint64_t span = l->adapt->now - c->at, before = c->at, entries, more;
+	struct adapt_unit *u = &l->adapt->units[c->unit];
+	uint64_t span = l->adapt->now - c->at, entries, more, rate;
 
 	if (!c->known) {
 		begin(l, c);
@@ -236,45 +299,116 @@ static void look_at(const struct look *l, struct adapt_cell *c)
 	}
 	/* Counters begin anew when a CPU comes back, which is no entry. */
 	more = entries > c->entries ? entries - c->entries : 0;
+	rate = more * NSEC_PER_SEC / span;
+	u->before = u->counted > 0 ? MIN_OF(u->before, c->at) : c->at;
+	u->counted++;
+	u->sum += rate;
+	u->most = MAX_OF(u->most, rate);
+	u->more += more;
 	c->entries = entries;
 	c->at = l->adapt->now;
-	if (c->tight) {
-		c->busy->entries += more;
-		c->busy->ns = l->adapt->now - c->busy->spell.since;
-		look_at_tight(l, c, more * NSEC_PER_SEC / span, before);
-	} else {
-		look_at_loose(l, c, more * NSEC_PER_SEC / span);
+}
+
+/* Is one of its CPUs over a mark, or are they over half of it on the average? */
+static bool over(const struct adapt_unit *u, uint64_t mark)
+{
+	return u->most >= mark || (u->counted > 1 && u->sum * 2 >= mark * u->counted);
+}
+
+/* Without memory for it the unit stays as it is, and is found busy in the next look. */
+static void tighten(const struct look *l, struct adapt_unit *u, uint32_t pressure)
+{
+	if (!u->busy)
+		u->busy = calloc(1, sizeof(*u->busy));
+	if (!u->busy)
+		return;
+	spell_begin(&u->busy->spell, l->adapt->now);
+	u->busy->wakes = u->sum;
+	u->busy->most = u->most;
+	u->busy->pressure = pressure;
+	u->busy->entries = u->busy->ns = 0;
+	u->tight = true;
+	u->warm = false;
+	u->event = ADAPT_TIGHTENED;
+	l->adapt->spells++;
+	begin_unit(l, u);
+}
+
+static void judge_loose(const struct look *l, struct adapt_unit *u)
+{
+	const struct adapt_source *from = l->source;
+	uint32_t pressure = ADAPT_PRESSURE_UNKNOWN, mark = ADAPT_WAKES;
+	bool was_warm = u->warm;
+
+	if (from->pressure)
+		pressure = from->pressure(from->pressure_data, u->group);
+	if (pressure != ADAPT_PRESSURE_UNKNOWN && pressure >= ADAPT_PRESSURE_PERCENT)
+		mark /= 2;
+	u->warm = over(u, mark);
+	if (over(u, UINT64_C(4) * mark) || (u->warm && was_warm))
+		tighten(l, u, pressure);
+}
+
+static void judge_tight(const struct look *l, struct adapt_unit *u)
+{
+	enum spell_end end;
+
+	u->busy->entries += u->more;
+	u->busy->ns = l->adapt->now - u->busy->spell.since;
+	end = spell_look(&u->busy->spell, over(u, ADAPT_WAKES / 2), u->before, l->adapt->now);
+	if (end == SPELL_LASTS)
+		return;
+	u->tight = false;
+	u->event = end == SPELL_CALMED ? ADAPT_CALMED : ADAPT_TRIED;
+	begin_unit(l, u);
+}
+
+void adapt_look(struct adapt *a, uint64_t now, const struct adapt_source *source)
+{
+	struct look l = {.adapt = a, .source = source};
+
+	a->now = now;
+	a->n_events = 0;
+	for (uint32_t i = 0; i < a->n_units; i++) {
+		struct adapt_unit *u = &a->units[i];
+
+		u->event = ADAPT_NOTHING;
+		u->counted = 0;
+		u->sum = u->most = u->more = u->before = 0;
+	}
+	for (uint32_t i = 0; i < a->n; i++)
+		count(&l, &a->cells[i]);
+	for (uint32_t i = 0; i < a->n_units; i++) {
+		struct adapt_unit *u = &a->units[i];
+
+		if (u->counted > 0 && u->tight)
+			judge_tight(&l, u);
+		else if (u->counted > 0)
+			judge_loose(&l, u);
+		a->n_events += u->event != ADAPT_NOTHING;
 	}
 }
 
-void adapt_look(struct adapt *a, uint64_t now, uint32_t pressure, uint32_t slot, counter_read read,
-		void *data)
+const struct adapt_unit *adapt_unit_of(const struct adapt *a, uint32_t cpu)
 {
-	struct look l = {.adapt = a, .read = read, .data = data, .slot = slot};
+	const struct adapt_cell *c = find(a, cpu);
 
-	a->now = now;
-	a->pressure = pressure;
-	a->n_events = 0;
-	for (uint32_t i = 0; i < a->n; i++) {
-		a->cells[i].event = ADAPT_NOTHING;
-		look_at(&l, &a->cells[i]);
-		a->n_events += a->cells[i].event != ADAPT_NOTHING;
-	}
+	return c ? &a->units[c->unit] : NULL;
 }
 
 bool adapt_tight(const struct adapt *a, uint32_t cpu)
 {
-	const struct adapt_cell *c = find(a, cpu);
+	const struct adapt_unit *u = adapt_unit_of(a, cpu);
 
-	return c && c->tight;
+	return u && u->tight;
 }
 
 uint32_t adapt_count_tight(const struct adapt *a)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < a->n; i++)
-		n += a->cells[i].tight;
+	for (uint32_t i = 0; i < a->n_units; i++)
+		n += a->units[i].tight ? a->units[i].n : 0;
 	return n;
 }
 

@@ -68,7 +68,12 @@ static uint64_t demand_ns(const struct resolver *rs, struct plan_row *row,
 {
 	const struct settings *s = &demand_profile(rs, d)->resolved;
 
-	row->adapt_ns = MIN_OF(row->adapt_ns, s->adapt_ns);
+	if (s->adapt_ns < row->adapt_ns) {
+		row->adapt_ns = s->adapt_ns;
+		row->adapt_group = s->adapt_scope == ADAPT_GROUP && d->group < PLAN_GROUPS
+					   ? d->group
+					   : PLAN_ADAPT_ALONE;
+	}
 	return row->tight ? MIN_OF(s->latency_limit_ns, s->adapt_ns) : s->latency_limit_ns;
 }
 
@@ -77,6 +82,7 @@ static void decide_demand_limit(const struct resolver *rs, struct plan_row *row)
 	struct plan_demand *d = &rs->plan->demands[row->demands], *winner = NULL;
 
 	row->demand_limit_ns = row->adapt_ns = LATENCY_NONE;
+	row->adapt_group = PLAN_ADAPT_ALONE;
 	for (uint32_t i = 0; i < row->n_demands; i++) {
 		uint64_t ns = demand_ns(rs, row, &d[i]);
 

@@ -110,6 +110,8 @@ struct plan_mode_cell {
 };
 
 #define PLAN_GROUP_WORKLOAD POLICY_GROUPS_MAX /* and more: a workload, by its index */
+#define PLAN_GROUPS	    (PLAN_GROUP_WORKLOAD + POLICY_WORKLOADS_MAX) /* the former are below this */
+#define PLAN_ADAPT_ALONE    UINT32_MAX
 #define PLAN_GROUP_DEFAULT  UINT32_MAX /* nobody but DefaultProfile= */
 #define PLAN_GROUP_HOLD	    (UINT32_MAX - 1) /* a hold of a profile */
 
@@ -155,6 +157,8 @@ struct plan_row {
 
 	uint64_t policy_limit_ns; /* strictest that is ours: profiles, holds, GlobalLatencyLimit= */
 	uint64_t adapt_ns; /* strictest Adapt= of its profiles; LATENCY_NONE: none */
+	uint32_t
+		adapt_group; /* with whom it is judged: as plan_demand.group, or PLAN_ADAPT_ALONE */
 	uint64_t demand_limit_ns; /* strictest profile of groups alone */
 	uint64_t hold_limit_ns; /* strictest hold alone, profiles that are held included */
 	uint64_t cpu_others_ns; /* others, in the CPU's own file */

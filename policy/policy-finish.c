@@ -235,6 +235,10 @@ static void check_modes(const struct finisher *f, const struct profile *p)
 	    p->resolved.adapt_ns >= p->resolved.latency_limit_ns)
 		tell(f, DIAG_WARNING, &p->adapt_at,
 		     "Adapt= has no effect: it is not shorter than LatencyLimit=; make one of them so");
+	if (own->given & SETTING_ADAPT_SCOPE && own->adapt_scope == ADAPT_GROUP &&
+	    p->resolved.adapt_ns == LATENCY_NONE)
+		tell(f, DIAG_WARNING, &p->adapt_scope_at,
+		     "AdaptScope=group has no effect without Adapt=; add that, or drop this");
 	/* Who writes C0=off beside them knows. */
 	if (own->given & needs_c0 && !(own->given & SETTING_C0) && p->resolved.c0 == C0_OFF)
 		tell(f, DIAG_WARNING, &p->at,

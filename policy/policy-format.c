@@ -152,7 +152,7 @@ static bool settings_equal(const struct settings *a, const struct settings *b)
 	       a->haltpoll_ns == b->haltpoll_ns && a->c0 == b->c0 && a->c0_depth == b->c0_depth &&
 	       a->zero_latency == b->zero_latency && a->c1_interrupts == b->c1_interrupts &&
 	       a->broadcast == b->broadcast && a->ioport == b->ioport &&
-	       a->residency_guard == b->residency_guard &&
+	       a->residency_guard == b->residency_guard && a->adapt_scope == b->adapt_scope &&
 	       words_equal(&a->disable_states, &b->disable_states) &&
 	       words_equal(&a->enable_states, &b->enable_states);
 }

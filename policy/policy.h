@@ -23,6 +23,7 @@ enum zero_latency { ZERO_LATENCY_POLL, ZERO_LATENCY_C0 };
 enum c1_interrupts { C1_NATIVE, C1_WINDOW, C1_STI_MWAIT, C1_AUTO };
 enum broadcast_mode { BROADCAST_AUTO, BROADCAST_AVOID, BROADCAST_OFF };
 enum ioport_mode { IOPORT_NATIVE, IOPORT_DIRECT, IOPORT_AUTO };
+enum adapt_scope { ADAPT_CPU, ADAPT_GROUP };
 enum guard_mode { GUARD_OFF, GUARD_AUTO };
 enum foreign_write { FOREIGN_YIELD, FOREIGN_REASSERT, FOREIGN_ALERT };
 enum workload_cpus { WORKLOAD_CPUS_CPUSET, WORKLOAD_CPUS_ALL };
@@ -58,6 +59,7 @@ enum setting {
 	SETTING_ENABLE_STATES_RESET = 1 << 11,
 	SETTING_RESIDENCY_GUARD = 1 << 12,
 	SETTING_ADAPT = 1 << 13,
+	SETTING_ADAPT_SCOPE = 1 << 14,
 };
 
 /* The keys of a profile. "Was it given?" is a bit (schema_row.bit), never a magic value. */
@@ -73,6 +75,7 @@ struct settings {
 	uint8_t broadcast; /* enum broadcast_mode */
 	uint8_t ioport; /* enum ioport_mode */
 	uint8_t residency_guard; /* enum guard_mode */
+	uint8_t adapt_scope; /* enum adapt_scope */
 	struct words disable_states;
 	struct words enable_states;
 };
@@ -84,7 +87,7 @@ struct profile {
 	struct settings own; /* what its section says */
 	struct settings resolved; /* own over base over defaults; filled by policy_finish() */
 	struct place at; /* its section header, the last one */
-	struct place base_at, limit_at, adapt_at, disable_at,
+	struct place base_at, limit_at, adapt_at, adapt_scope_at, disable_at,
 		enable_at; /* of these keys, the last ones */
 };
 

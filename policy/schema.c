@@ -225,6 +225,18 @@ const struct schema_row schema_rows[] = {
 	},
 	{
 		.section = SECTION_PROFILE,
+		.key = "AdaptScope",
+		.type = TYPE_CHOICE,
+		.def = "cpu",
+		.choices = "cpu|group",
+		.offset = IN_SETTINGS(adapt_scope),
+		.place = IN_PROFILE(adapt_scope_at),
+		.bit = SETTING_ADAPT_SCOPE,
+		.help = "Who Adapt= judges as one: each CPU, or those of a [Group] or [Workload] together.",
+		.values = "cpu or group",
+	},
+	{
+		.section = SECTION_PROFILE,
 		.key = "ResidencyGuard",
 		.type = TYPE_CHOICE,
 		.def = "off",

@@ -18,7 +18,7 @@ struct cost {
 };
 
 /* Classes of periods: powers of two of ns, and quarters of those. */
-#define OCTAVES	 44U
+#define OCTAVES	 ((size_t)44)
 #define QUARTERS (4 * OCTAVES)
 #define HEAPS	 (MACHINE_STATES_MAX * OCTAVES * QUARTERS) /* of a table */
 
@@ -105,7 +105,7 @@ double simulate_energy(const struct idle_table *table, uint32_t state, uint64_t 
 
 static const struct cost *costs_of(const struct sim *s, const struct plan_row *row)
 {
-	return &s->costs[row->table * MACHINE_STATES_MAX];
+	return &s->costs[(size_t)row->table * MACHINE_STATES_MAX];
 }
 
 /* States --------------------------------------------------------------------------------------------- */
@@ -263,7 +263,8 @@ static int look_until(struct sim *s, uint64_t now_ns)
 		uint64_t now = s->next_look_ns + NSEC_PER_SEC; /* zero is not a time to them */
 
 		guard_look(&s->guard, now, read_counter, s);
-		adapt_look(&s->adapt, now, ADAPT_PRESSURE_UNKNOWN, 0, read_counter, s);
+		adapt_look(&s->adapt, now,
+			   &(struct adapt_source){.read = read_counter, .read_data = s});
 		s->next_look_ns += GUARD_LOOK_NS;
 		if (s->guard.n_events + s->adapt.n_events == 0)
 			continue;
@@ -360,11 +361,12 @@ static void put_on_heap(struct sim *s, const struct plan_row *row, const struct 
 			const struct idle_period *p)
 {
 	uint16_t allowed = allowed_by_limit(row, table, 0);
-	uint32_t deepest = 0, i;
+	uint32_t deepest = 0;
+	size_t i;
 
 	while (allowed >> deepest > 1)
 		deepest++;
-	i = row->table * MACHINE_STATES_MAX + deepest;
+	i = (size_t)row->table * MACHINE_STATES_MAX + deepest;
 	i = (i * OCTAVES + s->before[p->cpu]) * QUARTERS + quarter_of(p->timer_ns);
 	s->heaps[i].n++;
 	s->heaps[i].idle_ns += p->idle_ns;
@@ -386,9 +388,9 @@ static double sum_heaps(const struct sim *s)
 {
 	double sum = 0;
 
-	for (uint32_t i = 0; i < s->machine->n_tables * HEAPS; i++) {
+	for (size_t i = 0; i < s->machine->n_tables * HEAPS; i++) {
 		const struct cost *costs = &s->costs[i / HEAPS * MACHINE_STATES_MAX];
-		uint32_t deepest = i % HEAPS / (OCTAVES * QUARTERS);
+		uint32_t deepest = (uint32_t)(i % HEAPS / (OCTAVES * QUARTERS));
 
 		if (s->heaps[i].n > 0)
 			sum += cheapest_heap(costs, deepest, &s->heaps[i]);
@@ -525,7 +527,7 @@ int simulate_run(const struct policy *policy, struct machine *machine,
 		return r;
 	for (int who = 0; who < SIMULATE_N; who++)
 		s.out.who[who].p99_ns = percentile(&s, (enum simulate_who)who);
-	s.out.span_ns = times * trace->end_ns;
+	s.out.span_ns = (uint64_t)times * trace->end_ns;
 	s.out.causal_us = sum_heaps(&s);
 	s.out.n_cpus = count_cpus(&s, trace);
 	s.out.vetoes = s.guard.vetoes;

@@ -13,7 +13,8 @@ struct show {
 	struct scene scene;
 	struct adapt adapt;
 	uint64_t now;
-	uint32_t pressure, begun, ended; /* of CPU 0 */
+	uint32_t pressure, pressed; /* of which group */
+	uint32_t begun, ended; /* of CPU 0, or its group */
 	double tightened, loosened; /* CPU 0: first, last; < 0: never */
 };
 
@@ -46,6 +47,7 @@ static void open_text(const char *policy, uint32_t n_cpus)
 	show.player.machine = show.scene.machine;
 	show.now = NSEC_PER_SEC;
 	show.pressure = ADAPT_PRESSURE_UNKNOWN;
+	show.pressed = PLAN_ADAPT_ALONE;
 	show.tightened = show.loosened = -1;
 	plan();
 }
@@ -56,19 +58,32 @@ static void open_show(const char *name, const char *policy, uint32_t n_cpus)
 	open_text(policy, n_cpus);
 }
 
+static uint32_t pressure(void *data, uint32_t group)
+{
+	const struct show *s = data;
+
+	return group == s->pressed ? s->pressure : ADAPT_PRESSURE_UNKNOWN;
+}
+
 static void look(void)
 {
 	double at = (double)show.now / 1e9 - 1;
-	const struct adapt_cell *c = show.adapt.cells;
+	const struct adapt_unit *u = show.adapt.units;
+	const struct adapt_source source = {
+		.read = player_read,
+		.read_data = &show.player,
+		.pressure = pressure,
+		.pressure_data = &show,
+	};
 
-	adapt_look(&show.adapt, show.now, show.pressure, 0, player_read, &show.player);
+	adapt_look(&show.adapt, show.now, &source);
 	if (show.adapt.n_events == 0)
 		return;
-	if (c->cpu == 0 && c->event == ADAPT_TIGHTENED) {
+	if (u->event == ADAPT_TIGHTENED) {
 		show.begun++;
 		if (show.tightened < 0)
 			show.tightened = at;
-	} else if (c->cpu == 0 && c->event != ADAPT_NOTHING) {
+	} else if (u->event != ADAPT_NOTHING) {
 		show.ended++;
 		show.loosened = at;
 	}
@@ -93,8 +108,8 @@ START_TEST(requests_get_the_shorter_limit)
 	ck_assert_str_eq(scene_deepest(&show.scene, 0), "C1E");
 	ck_assert(scene_row(&show.scene, 0)->limit_ns == 20 * NSEC_PER_USEC);
 	ck_assert_msg(show.tightened > 30 && show.tightened <= 32, "%f", show.tightened);
-	ck_assert_uint_ge(show.adapt.cells[0].busy->wakes, 1200);
-	ck_assert_uint_ge(adapt_rate(show.adapt.cells[0].busy), 2400);
+	ck_assert_uint_ge(show.adapt.units[0].busy->wakes, 1200);
+	ck_assert_uint_ge(adapt_rate(show.adapt.units[0].busy), 2400);
 	play(160);
 	ck_assert_str_eq(scene_deepest(&show.scene, 0), "C6");
 	ck_assert_msg(show.loosened > 90 && show.loosened <= 97, "%f", show.loosened);
@@ -176,6 +191,117 @@ START_TEST(pressure_counts)
 	show.pressure = cases[_i].pressure;
 	play(5);
 	ck_assert_int_eq(adapt_count_tight(&show.adapt) > 0, cases[_i].busy);
+}
+END_TEST
+
+/* Groups --------------------------------------------------------------------------------------------- */
+
+#define POOL(cpus) \
+	ADAPTED "[Profile g]\nBase=p\nAdaptScope=group\n[Group pool]\nCPUs=" cpus "\nProfile=g\n"
+
+#define ICX_STATES "states POLL 0/0, C1 1/1 MWAIT 0x00, C1E 4/4 MWAIT 0x01, C6 170/600 MWAIT 0x20\n"
+
+START_TEST(one_busy_cpu_is_its_groups)
+{
+	open_show("requests", POOL("0-3"), 8);
+	show.player.n_playing = 1;
+	play(60);
+	ck_assert_uint_eq(show.adapt.n_units, 5);
+	ck_assert_uint_eq(show.adapt.spells, 1);
+	ck_assert_uint_eq(adapt_count_tight(&show.adapt), 4);
+	for (uint32_t cpu = 0; cpu < 8; cpu++)
+		ck_assert_str_eq(scene_deepest(&show.scene, cpu), cpu < 4 ? "C1E" : "C6");
+	/* Calm together as well. */
+	play(160);
+	ck_assert_uint_eq(adapt_count_tight(&show.adapt), 0);
+	ck_assert_str_eq(scene_deepest(&show.scene, 3), "C6");
+	ck_assert_uint_eq(show.begun, 1);
+	ck_assert_uint_eq(show.ended, 1);
+}
+END_TEST
+
+/* Work that moves among CPUs, none of which is busy by itself; and an idle server, whose CPUs are many. */
+START_TEST(group_is_busy_on_the_average)
+{
+	static const struct {
+		const char *rates, *policy;
+		bool busy;
+	} cases[] = {
+		{"for 600\nC6 300 900000 50\n", POOL("0-31"), true},
+		{"for 600\nC6 300 900000 50\n", ADAPTED, false},
+		{"for 600\nC6 240 900000 50\n", POOL("0-31"), false},
+		{"for 600\nC6 300 900000 50\n", POOL("0"), false},
+		{"for 600\nC1E 90 21000 8\nC6 160 975000 40\n", POOL("0-31"), false},
+	};
+	char text[256];
+
+	snprintf(text, sizeof(text), "%s%s", ICX_STATES, cases[_i].rates);
+	trace_parse(text, &show.trace);
+	open_text(cases[_i].policy, 32);
+	play(30);
+	ck_assert_uint_eq(adapt_count_tight(&show.adapt), cases[_i].busy ? 32 : 0);
+	ck_assert_uint_eq(show.adapt.spells, cases[_i].busy);
+	if (cases[_i].busy)
+		ck_assert(show.adapt.units[0].busy->wakes >= 32 * 299 &&
+			  show.adapt.units[0].busy->most <= 301);
+}
+END_TEST
+
+/* A group's own tasks that wait count for it, those of the machine for the rest. */
+START_TEST(pressure_of_a_group_is_its_own)
+{
+	trace_parse(ICX_STATES "for 600\nC6 400 900000 50\n", &show.trace);
+	open_text(POOL("1"), 4);
+	show.pressure = 50;
+	show.pressed = _i ? 0 : PLAN_ADAPT_ALONE; /* the first group, or no group */
+	play(5);
+	for (uint32_t cpu = 0; cpu < 4; cpu++)
+		ck_assert_int_eq(adapt_tight(&show.adapt, cpu), (cpu == 1) == (_i == 1));
+}
+END_TEST
+
+START_TEST(group_does_not_flap)
+{
+	trace_parse(ICX_STATES "for 15\nC6 2500 900000 300\nfor 15\nC6 20 999000 1\n", &show.trace);
+	open_text(POOL("0-1"), 2);
+	for (unsigned hour = 0; hour < 2; hour++) {
+		show.begun = 0;
+		play(3600);
+		ck_assert_uint_le(show.begun, SPELL_PER_HOUR);
+		ck_assert_uint_ge(show.begun, 2);
+	}
+}
+END_TEST
+
+/* Two policies with an equal result for others; in this one a CPU joins the group, whose number is another one now. */
+START_TEST(who_joins_a_busy_group_is_busy)
+{
+	struct scene *s = &show.scene;
+
+	open_show("requests", POOL("0-1"), 4);
+	show.player.n_playing = 1;
+	play(40);
+	ck_assert_uint_eq(adapt_count_tight(&show.adapt), 2);
+	policy_free(s->policy);
+	s->policy = scene_policy("[Group other]\nCPUs=3\nProfile=p\n" POOL("0-2"));
+	plan_free(s->plan);
+	ck_assert_int_eq(plan_resolve(s->policy, s->machine, NULL, NULL, &s->plan), 0);
+	ck_assert_int_eq(adapt_follow(&show.adapt, s->policy, s->plan, s->machine), 1);
+	plan();
+	ck_assert_uint_eq(adapt_count_tight(&show.adapt), 3);
+	ck_assert_str_eq(scene_deepest(s, 2), "C1E");
+	ck_assert_str_eq(scene_deepest(s, 3), "C6");
+	ck_assert_str_eq(adapt_unit_of(&show.adapt, 2)->name, "group pool");
+	ck_assert_ptr_null(adapt_unit_of(&show.adapt, 3)->name);
+}
+END_TEST
+
+/* DefaultProfile= is no group. */
+START_TEST(nobodys_cpus_are_alone)
+{
+	open_show("requests", ADAPTED "AdaptScope=group\n", 4);
+	ck_assert_uint_eq(show.adapt.n_units, 4);
+	ck_assert_uint_eq(scene_row(&show.scene, 0)->adapt_group, PLAN_ADAPT_ALONE);
 }
 END_TEST
 
@@ -292,6 +418,16 @@ START_TEST(words)
 	assert_says(", which holds on 4 of 4 CPUs; times so far: 4; CPU 0 busy for ");
 	play(60);
 	assert_says(", which does not hold now; times so far: 4; CPU 0 calm for ");
+	close_show();
+	open_show("requests", POOL("0-2"), 4);
+	show.pressure = 25;
+	show.pressed = 0;
+	show.scene.machine->adapt = &show.adapt;
+	play(60);
+	assert_says(
+		"20us while its group's CPUs wake up often, which holds on 3 of 3 CPUs; times so far: 1; "
+		"group pool busy for 28 s, at 3900 wake-ups a second from states above it, 1300 of "
+		"them on one CPU, while tasks waited for a CPU 25 % of the time; then ");
 }
 END_TEST
 
@@ -308,6 +444,12 @@ static Suite *suite(void)
 	tcase_add_test(t, computing_cpu_is_not_busy);
 	tcase_add_test(t, alternating_load_does_not_flap);
 	tcase_add_loop_test(t, pressure_counts, 0, 5);
+	tcase_add_test(t, one_busy_cpu_is_its_groups);
+	tcase_add_loop_test(t, group_is_busy_on_the_average, 0, 5);
+	tcase_add_loop_test(t, pressure_of_a_group_is_its_own, 0, 2);
+	tcase_add_test(t, group_does_not_flap);
+	tcase_add_test(t, who_joins_a_busy_group_is_busy);
+	tcase_add_test(t, nobodys_cpus_are_alone);
 	tcase_add_test(t, without_the_key_nothing_is_read);
 	tcase_add_test(t, without_counters_nothing_is_done);
 	tcase_add_loop_test(t, states_between_both_limits_count, 0, (int)ARRAY_SIZE(limits));

@@ -235,11 +235,12 @@ START_TEST(test_uncommented_conf)
 	ck_assert_uint_eq(diags.n_warnings, 0);
 	profile = policy_profile(p, "NAME");
 	ck_assert_ptr_nonnull(profile);
-	ck_assert_uint_eq(
-		profile->own.given & ~(SETTING_DISABLE_STATES_RESET | SETTING_ENABLE_STATES_RESET),
-		SETTING_LATENCY_LIMIT | SETTING_C0 | SETTING_C0_DEPTH | SETTING_ZERO_LATENCY |
-			SETTING_C1_INTERRUPTS | SETTING_HALTPOLL | SETTING_BROADCAST |
-			SETTING_IOPORT | SETTING_RESIDENCY_GUARD | SETTING_ADAPT);
+	ck_assert_uint_eq(profile->own.given &
+				  ~(SETTING_DISABLE_STATES_RESET | SETTING_ENABLE_STATES_RESET),
+			  SETTING_LATENCY_LIMIT | SETTING_C0 | SETTING_C0_DEPTH |
+				  SETTING_ZERO_LATENCY | SETTING_C1_INTERRUPTS | SETTING_HALTPOLL |
+				  SETTING_BROADCAST | SETTING_IOPORT | SETTING_RESIDENCY_GUARD |
+				  SETTING_ADAPT | SETTING_ADAPT_SCOPE);
 	ck_assert_uint_eq(profile->resolved.latency_limit_ns, LATENCY_NONE);
 	ck_assert_uint_eq(profile->resolved.c0, C0_OFF);
 	policy_free(p);

@@ -22,7 +22,7 @@ _cpuidlectl_keys()
 {
 	if [[ " ${COMP_WORDS[*]} " == *" --cpus "* ]]; then
 		echo "Profile= Priority= LatencyLimit= C0= C0Depth= ZeroLatency= C1Interrupts= HaltPoll=" \
-			"Broadcast= IoPort= DisableStates= EnableStates= Base= Description= Adapt= ResidencyGuard="
+			"Broadcast= IoPort= DisableStates= EnableStates= Base= Description= Adapt= AdaptScope= ResidencyGuard="
 	else
 		echo "DefaultProfile= OnForeignWrite= GlobalLatencyLimit= UmwaitC02= UmwaitMaxTime="
 	fi

@@ -45,6 +45,6 @@ complete -c cpuidlectl -n "__fish_seen_subcommand_from hold" -l ttl -x -d "end a
 complete -c cpuidlectl -n "__fish_seen_subcommand_from hold" -a "(__fish_complete_command)"
 complete -c cpuidlectl -n "__fish_seen_subcommand_from explain" -a "all isolated nohz_full housekeeping"
 complete -c cpuidlectl -n "__fish_seen_subcommand_from set; and not __fish_contains_opt cpus" -a "DefaultProfile= OnForeignWrite= GlobalLatencyLimit= UmwaitC02= UmwaitMaxTime="
-complete -c cpuidlectl -n "__fish_seen_subcommand_from set; and __fish_contains_opt cpus" -a "Profile= Priority= LatencyLimit= C0= C0Depth= ZeroLatency= C1Interrupts= HaltPoll= Broadcast= IoPort= DisableStates= EnableStates= Base= Description= Adapt= ResidencyGuard="
+complete -c cpuidlectl -n "__fish_seen_subcommand_from set; and __fish_contains_opt cpus" -a "Profile= Priority= LatencyLimit= C0= C0Depth= ZeroLatency= C1Interrupts= HaltPoll= Broadcast= IoPort= DisableStates= EnableStates= Base= Description= Adapt= AdaptScope= ResidencyGuard="
 complete -c cpuidlectl -n "__fish_seen_subcommand_from import" -l output -r -F -d "write the policy text there"
 complete -c cpuidlectl -n "__fish_seen_subcommand_from import" -F -a "tuned saptune crio pepc"

@@ -161,7 +161,18 @@ check "a kernel without \"above\": caught by the mean" wait_for holds "$disable"
 check "and it is said" said 'by the mean more than 75 % of all entries'
 check "in status as well" says 0 'no counter "above" on 128 of them' ctl --root "$H" status
 end_churn
-printf '[Daemon]\nDefaultProfile=p\n[Profile p]\nAdapt=10us\n' | policy
+policy <<'END'
+[Daemon]
+DefaultProfile=p
+[Profile p]
+Adapt=10us
+[Profile together]
+Base=p
+AdaptScope=group
+[Group pool]
+CPUs=8-11
+Profile=together
+END
 check "Adapt=10us: reload" status 0 ctl --root "$H" reload
 check "Adapt: status tells it, and the guard is gone" says 0 'adapts 128 CPUs; 0 busy' ctl --root "$H" status
 if can_trace; then
@@ -169,14 +180,26 @@ if can_trace; then
 else
 	skip "Adapt: one counter of each CPU a second" "$why"
 fi
+churn 3 9
 churn 3 5
 check "Adapt: a busy CPU has the shorter limit" wait_for holds "$cpu/cpu5/power/pm_qos_resume_latency_us" 10
 check "Adapt: its neighbour has none" holds "$cpu/cpu6/power/pm_qos_resume_latency_us" 0
 check "Adapt: the log has the numbers" wait_for said 'Adapt: CPU 5: [0-9]+ wake-ups a second from states above 10us.*; limit 10us for 10s or longer'
 check "Adapt: explain tells it" says 0 '10us while the CPU wakes up often, which holds on 1 of 1 CPUs' ctl --socket "$H/run/cpuidled/bus" explain 5
 check "Adapt: and where the limit comes from" says 0 'by Adapt= of profile p (10us)' ctl --socket "$H/run/cpuidled/bus" explain 5
+pool_holds()
+{
+	[ "$(cat "$cpu"/cpu{7..12}/power/pm_qos_resume_latency_us | xargs)" = "$1" ]
+}
+check "AdaptScope=group: all of them, and no other" wait_for pool_holds "0 10 10 10 10 0"
+check "AdaptScope=group: the log has the numbers" wait_for said \
+	'Adapt: group pool, CPUs 8-11: [0-9]+ wake-ups a second from states above 10us, [0-9]+ of them on one CPU.*; limit 10us for 10s'
+check "AdaptScope=group: explain tells it" says 0 "10us while its group's CPUs wake up often, which holds on 4 of 4 CPUs; times so far: 1; group pool busy" \
+	ctl --socket "$H/run/cpuidled/bus" explain 8
+check "AdaptScope=group: status counts CPUs" says 0 'adapts 128 CPUs; 5 busy; 2 times so far' ctl --root "$H" status
 check "Adapt: status in JSON" json status ctl --root "$H" status --json
 check "Adapt: calm again" wait_for holds "$cpu/cpu5/power/pm_qos_resume_latency_us" 0
+check "AdaptScope=group: calm again" wait_for pool_holds "0 0 0 0 0 0"
 check "Adapt: the log says so" wait_for said 'Adapt: CPU 5: limit 10us no more after [0-9]+ s, the work has calmed down'
 stop_daemon
 tap_result $? "the daemon ends well"
