@@ -53,7 +53,7 @@
  * B3-47  no cpuidle, no device: no error                   bare_host_is_no_error
  * B3-48  one text for Intel, AMD, ARM                      one_text_for_all_makers
  */
-#define HOSTS_DIR TEST_BUILD_DIR "/hosts/"
+#define HOSTS_DIR TEST_HOSTS_DIR "/"
 #define ON_ALL	  "[Daemon]\nDefaultProfile=p\n[Profile p]\n"
 
 #define SKX "POLL 0/0, C1 2/2 MWAIT 0x00, C1E 10/20 MWAIT 0x01, C6 133/600 MWAIT 0x20"

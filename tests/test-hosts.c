@@ -9,7 +9,7 @@
  * Every recorded server, and those below CPUIDLED_HOSTS, under the policies of data/plans: the text of the plan
  * (golden for our own recordings), and what must hold on any host whatever it is.
  */
-#define HOSTS_DIR TEST_BUILD_DIR "/hosts"
+#define HOSTS_DIR TEST_HOSTS_DIR
 #define PLANS_DIR TEST_SOURCE_DIR "/data/plans"
 #define HOSTS_MAX 512U
 

@@ -551,6 +551,10 @@ int main(void)
 	tcase_add_test(tc, topology_as_far_as_needed);
 	tcase_add_test(tc, second_level_where_no_cpu_has_a_third);
 	tcase_add_test(tc, same_host_notices_what_matters);
+	suite_add_tcase(suite, tc);
+	tc = tcase_create("many");
+	tcase_add_checked_fixture(tc, NULL, close_host);
+	tcase_set_timeout(tc, 240);
 	tcase_add_test(tc, eight_thousand_cpus);
 	suite_add_tcase(suite, tc);
 	return test_main(suite);
