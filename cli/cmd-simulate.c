@@ -138,9 +138,9 @@ static void print_simulation(const struct simulation *s, const struct machine *m
 	       " idle periods in %.3f s, idle %.1f %% of the time; driver %s, governor %s\n",
 	       s->n_cpus, s->who[0].wakes, (double)s->span_ns / 1e9,
 	       share(s->idle_ns, s->span_ns * MAX_OF(s->n_cpus, 1U)), m->driver, m->governor);
-	printf("Adapt= %" PRIu64 " times, residency guard %" PRIu64 " vetoes, %" PRIu64
-	       " changes of the plan\n%s",
-	       s->spells, s->vetoes, s->changes, trace->profile[0] ? "" : "\n");
+	printf("Adapt= %" PRIu64 " times, noticed after %" PRIu64
+	       " wake-ups, residency guard %" PRIu64 " vetoes, %" PRIu64 " changes of the plan\n%s",
+	       s->spells, s->late, s->vetoes, s->changes, trace->profile[0] ? "" : "\n");
 	if (trace->profile[0])
 		printf("the trace is meant for profile %s\n\n", trace->profile);
 	printf("%-8s %11s %12s %11s %11s %9s %9s %14s %8s\n", "", "limit met", "over limit",

@@ -507,6 +507,7 @@ int out_simulation(const struct simulation *s, const struct diag_list *diags)
 	put(&d, d.root, "span_ns", number(s->span_ns));
 	put(&d, d.root, "idle_ns", number(s->idle_ns));
 	put(&d, d.root, "adapt_spells", number(s->spells));
+	put(&d, d.root, "adapt_late", number(s->late));
 	put(&d, d.root, "guard_vetoes", number(s->vetoes));
 	put(&d, d.root, "plan_changes", number(s->changes));
 	put(&d, d.root, "causal_us", json_real(s->causal_us));

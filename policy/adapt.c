@@ -267,16 +267,17 @@ static void begin(const struct look *l, struct adapt_cell *c)
 	c->at = l->adapt->now;
 }
 
-static void begin_unit(const struct look *l, const struct adapt_unit *u)
+/* A unit that has become busy or calm counts other states from now on. */
+static void begin_changed(const struct look *l)
 {
 	struct adapt *a = l->adapt;
 
 	for (uint32_t i = 0; i < a->n; i++) {
 		struct adapt_cell *c = &a->cells[i];
 
-		if (&a->units[c->unit] != u)
+		if (c->tight == a->units[c->unit].tight)
 			continue;
-		c->tight = u->tight;
+		c->tight = a->units[c->unit].tight;
 		begin(l, c);
 	}
 }
@@ -331,7 +332,6 @@ static void tighten(const struct look *l, struct adapt_unit *u, uint32_t pressur
 	u->warm = false;
 	u->event = ADAPT_TIGHTENED;
 	l->adapt->spells++;
-	begin_unit(l, u);
 }
 
 static void judge_loose(const struct look *l, struct adapt_unit *u)
@@ -360,7 +360,6 @@ static void judge_tight(const struct look *l, struct adapt_unit *u)
 		return;
 	u->tight = false;
 	u->event = end == SPELL_CALMED ? ADAPT_CALMED : ADAPT_TRIED;
-	begin_unit(l, u);
 }
 
 void adapt_look(struct adapt *a, uint64_t now, const struct adapt_source *source)
@@ -387,6 +386,8 @@ void adapt_look(struct adapt *a, uint64_t now, const struct adapt_source *source
 			judge_loose(&l, u);
 		a->n_events += u->event != ADAPT_NOTHING;
 	}
+	if (a->n_events > 0)
+		begin_changed(&l);
 }
 
 const struct adapt_unit *adapt_unit_of(const struct adapt *a, uint32_t cpu)

@@ -17,6 +17,11 @@ struct cost {
 	double entry, power;
 };
 
+/* Wake-ups from states above Adapt=, since the last look and in the second before. */
+struct late {
+	uint64_t now, before;
+};
+
 /* Classes of periods: powers of two of ns, and quarters of those. */
 #define OCTAVES	 ((size_t)44)
 #define QUARTERS (4 * OCTAVES)
@@ -35,6 +40,7 @@ struct sim {
 	struct adapt adapt;
 	struct governor *governors[SIMULATE_POLICY + 1]; /* per CPU */
 	struct counts *counts; /* CPU by MACHINE_STATES_MAX */
+	struct late *late; /* per CPU */
 	struct cost *costs; /* table by MACHINE_STATES_MAX */
 	struct heap *heaps; /* table by deepest state within the limit by length before by timer */
 	uint8_t *before; /* per CPU: octave of its last period */
@@ -254,6 +260,18 @@ static int plan_anew(struct sim *s)
 	return MIN_OF(MIN_OF(r, a), 0);
 }
 
+/* What was too late for those that were found busy now, and a new second for all. */
+static void count_late(struct sim *s)
+{
+	for (uint32_t i = 0; i < s->adapt.n; i++) {
+		struct late *l = &s->late[s->adapt.cells[i].cpu];
+
+		if (s->adapt.units[s->adapt.cells[i].unit].event == ADAPT_TIGHTENED)
+			s->out.late += l->now + l->before;
+		*l = (struct late){.before = l->now};
+	}
+}
+
 /* All looks up to a moment. Between two periods nothing is counted, but spells end. */
 static int look_until(struct sim *s, uint64_t now_ns)
 {
@@ -266,6 +284,7 @@ static int look_until(struct sim *s, uint64_t now_ns)
 		adapt_look(&s->adapt, now,
 			   &(struct adapt_source){.read = read_counter, .read_data = s});
 		s->next_look_ns += GUARD_LOOK_NS;
+		count_late(s);
 		if (s->guard.n_events + s->adapt.n_events == 0)
 			continue;
 		s->out.changes++;
@@ -338,6 +357,8 @@ static void play_one(struct sim *s, enum simulate_who who, const struct plan_row
 	else
 		state = govern(s, who, row, table, &p);
 	enter(s, who, row, p.cpu, state, p.idle_ns);
+	s->late[p.cpu].now += who == SIMULATE_POLICY && !row->tight && state > 0 &&
+			      table->states[state].exit_latency_ns > row->adapt_ns;
 	judge(s, who, row, table, state, p.idle_ns);
 }
 
@@ -479,7 +500,8 @@ static int sim_init(struct sim *s)
 	}
 	s->heaps = calloc((size_t)s->machine->n_tables * HEAPS + 1, sizeof(*s->heaps));
 	s->before = calloc(n, sizeof(*s->before));
-	if (!s->heaps || !s->before || make_costs(s) < 0)
+	s->late = calloc(n, sizeof(*s->late));
+	if (!s->heaps || !s->before || !s->late || make_costs(s) < 0)
 		return -ENOMEM;
 	s->out.teo = streq(s->machine->governor, "teo");
 	return plan_anew(s);
@@ -496,6 +518,7 @@ static void sim_done(struct sim *s)
 	free(s->costs);
 	free(s->heaps);
 	free(s->before);
+	free(s->late);
 	for (int who = 0; who < SIMULATE_N; who++)
 		free(s->latencies[who]);
 	for (int who = 0; who <= SIMULATE_POLICY; who++)

@@ -54,6 +54,11 @@ struct simulation {
 	 * who does not know their ends.
 	 */
 	double causal_us;
+	/*
+	 * Wake-ups of the policy from states above Adapt= in the two looks that found their CPU busy: what came
+	 * before it was noticed. They are within the limit of that moment, LatencyLimit=.
+	 */
+	uint64_t late;
 	uint64_t vetoes, spells; /* of the guard; of Adapt= */
 	uint64_t changes; /* plans that replaced the one before */
 };

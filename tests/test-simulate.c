@@ -209,9 +209,9 @@ START_TEST(what_the_profile_changes)
 	if (SLOW)
 		trace.repeat = 2;
 	sim = run_policy(ZEN3, "menu", shipped(trace.profile));
-	snprintf(row, sizeof(row), "| %s | %s | %.1f %% | %.1f %% | %s | %s | %.2f |", traces[_i],
-		 trace.profile, percent(menu->over_limit, menu->wakes),
-		 percent(policy->over_limit, policy->wakes),
+	snprintf(row, sizeof(row), "| %s | %s | %.1f %% | %.1f %% | %.1f %% | %s | %s | %.2f |",
+		 traces[_i], trace.profile, percent(menu->over_limit, menu->wakes),
+		 percent(policy->over_limit, policy->wakes), percent(sim.late, policy->wakes),
 		 units_format_latency(menu->p99_ns, before, sizeof(before)),
 		 units_format_latency(policy->p99_ns, after, sizeof(after)),
 		 policy->energy_us / menu->energy_us);
@@ -284,6 +284,10 @@ START_TEST(adapt_costs_less_than_a_limit_for_all)
 
 	close_scene();
 	adapt = run("onebusy", ICX, "menu", "Adapt=20us");
+	/* Two looks with a wake-up a millisecond, each time. */
+	ck_assert_uint_ge(adapt.late, 1000);
+	ck_assert_uint_le(adapt.late, 4000);
+	ck_assert_uint_eq(limit.late, 0);
 	/* Played twice: one CPU, one spell of work each time. */
 	ck_assert_uint_eq(adapt.spells, 2);
 	ck_assert_uint_ge(adapt.changes, 2);
