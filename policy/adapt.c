@@ -340,8 +340,11 @@ static void judge_loose(const struct look *l, struct adapt_unit *u)
 	uint32_t pressure = ADAPT_PRESSURE_UNKNOWN, mark = ADAPT_WAKES;
 	bool was_warm = u->warm;
 
+	/* Also while nothing is counted yet: the next look then has something to compare with. */
 	if (from->pressure)
 		pressure = from->pressure(from->pressure_data, u->group);
+	if (u->counted == 0)
+		return;
 	if (pressure != ADAPT_PRESSURE_UNKNOWN && pressure >= ADAPT_PRESSURE_PERCENT)
 		mark /= 2;
 	u->warm = over(u, mark);
@@ -380,10 +383,10 @@ void adapt_look(struct adapt *a, uint64_t now, const struct adapt_source *source
 	for (uint32_t i = 0; i < a->n_units; i++) {
 		struct adapt_unit *u = &a->units[i];
 
-		if (u->counted > 0 && u->tight)
-			judge_tight(&l, u);
-		else if (u->counted > 0)
+		if (!u->tight)
 			judge_loose(&l, u);
+		else if (u->counted > 0)
+			judge_tight(&l, u);
 		a->n_events += u->event != ADAPT_NOTHING;
 	}
 	if (a->n_events > 0)

@@ -4,7 +4,7 @@
 # The residency guard against a real vicious circle: this guest's C2 is a read of an I/O port that returns at once,
 # so an idle CPU enters it as fast as it can, and the kernel counts each entry as too early. The real daemon finds
 # that within two looks, Adapt= as well, and a CPU that sleeps in C1 instead is left to sleep. Without the module by the states'
-# files, with it by a veto in the kernel.
+# files, with it by a veto in the kernel. A workload's CPUs are judged as one, by the real pressure of its control group.
 #
 # guests: qemu-acpi-6.1
 # more: qemu-acpi-6.12
@@ -34,6 +34,16 @@ told_twice()
 limited()
 {
 	[ "$(cat $cpu/cpu0/power/pm_qos_resume_latency_us)" = 5 ] && [ "$(cat $cpu/cpu1/power/pm_qos_resume_latency_us)" = 5 ]
+}
+
+tasks_wait()
+{
+	[ "$(sed -n 's/^some avg10=\([0-9]*\).*/\1/p' /proc/pressure/cpu)" -ge 10 ]
+}
+
+told_of_pool()
+{
+	grep -q 'Adapt: workload pool' $log
 }
 
 told_all()
@@ -92,6 +102,35 @@ is "and C2 is entered no more" "$few" 0
 has "explain tells why" "$(cat /run/explain)" "by Adapt= of profile p (5us)"
 grep 'Adapt:' $log | sed 's/^/# log: /'
 has "the log has the numbers" "$(cat $log)" "wake-ups a second from states above 5us"
+# Others wait for CPU 0 all the time, the workload's own task for nothing.
+mkdir -p /sys/fs/cgroup
+mount -t cgroup2 none /sys/fs/cgroup
+mkdir /sys/fs/cgroup/pool
+sleep 1000 &
+echo $! >/sys/fs/cgroup/pool/cgroup.procs
+taskset 1 sh -c 'while :; do :; done' &
+spinning=$!
+taskset 1 sh -c 'while :; do :; done' &
+spinning="$spinning $!"
+until_true tasks_wait
+cat >/etc/cpuidled/cpuidled.conf.d/50-guest.conf <<'END'
+[Profile p]
+Adapt=5us
+AdaptScope=group
+[Workload pool]
+Cgroup=/pool
+CPUs=all
+Profile=p
+END
+cpuidlectl reload
+until_true told_of_pool
+grep 'Adapt:' $log | tail -n 1 | sed 's/^/# log: /'
+is "tasks of the machine wait" "$(tasks_wait && echo yes)" yes
+has "AdaptScope=group: the workload's own pressure, not the machine's" "$(grep 'Adapt: workload pool, CPUs 0-1: ' $log)" \
+	"on one CPU, tasks waited for a CPU 0 % of the time; limit 5us"
+is "and both CPUs have the limit, the one that spins as well" "$(cat $cpu/cpu*/power/pm_qos_resume_latency_us | tr '\n' ' ')" "5 5 "
+# shellcheck disable=SC2086
+kill $spinning
 kill "$pid"
 until_true gone
 is "stopped: no limit is left" "$(cat $cpu/cpu*/power/pm_qos_resume_latency_us | tr '\n' ' ')" "0 0 "
