@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "adapt.h"
 
+#include "buf.h"
+
 /* Two looks that close to each other say nothing about a rate. */
 #define SPAN_MIN_NS (100 * NSEC_PER_MSEC)
 
@@ -98,11 +100,12 @@ static uint32_t walk(const struct policy *policy, const struct plan *plan,
 static char *name_of(const struct policy *policy, uint32_t group)
 {
 	struct plan_party party;
-	char *name;
+	struct buf name = {.n = 0};
 
 	if (!plan_party_of(policy, &(struct plan_demand){.group = group}, &party))
 		return NULL;
-	return asprintf(&name, "%s %s", party.kind, party.name) < 0 ? NULL : name;
+	buf_printf(&name, "%s %s", party.kind, party.name);
+	return buf_finish(&name);
 }
 
 /* The unit of a cell, made when it is the first one of it; of_group has index + 1. */

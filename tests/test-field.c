@@ -25,7 +25,12 @@
  * B3-7   "no core power-off" by class                      class_works_on_every_machine
  * B3-8   C0 is POLL; unknown names say what exists         unknown_name_says_what_exists
  * B3-9   overlapping groups                                overlap_shows_what_results
- * B3-13  absolute load is no input                         plan_depends_on_nothing_else
+ * B3-10  a latency that flips every half minute            test-adapt.c: alternating_load_does_not_flap
+ * B3-11  one busy CPU in 72, and the others                test-adapt.c: one_busy_cpu_is_alone
+ * B3-12  adapting has to show what it is good for          test-simulate.c: adapt_costs_less_than_a_limit_for_all,
+ *                                                          what_the_profile_changes
+ * B3-13  absolute load is no input                         plan_depends_on_nothing_else;
+ *                                                          test-adapt.c: little_load_on_many_cpus_is_none
  * B3-14  every option changes behaviour                    test-keys.c; test-modes.c: mode_follows_its_rule
  * B3-15  equal result, no write                            equal_results_write_nothing;
  *                                                          integration/daemon.sh: alternating

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "scene.h"
 
+#include "adapt.h"
 #include "failmem.h"
 #include "render.h"
 
@@ -97,6 +98,57 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
+static int read_busy(void *data _unused_, const struct counter *c, uint64_t *ret)
+{
+	static uint64_t n;
+
+	n += 100000;
+	*ret = n + c->cpu;
+	return 0;
+}
+
+static const char adapted[] =
+	"[Daemon]\nDefaultProfile=p\n[Profile p]\nAdapt=5us\n[Profile g]\nBase=p\nAdaptScope=group\n"
+	"[Group pool]\nCPUs=0-3\nProfile=g\n";
+
+/* What is known of the CPUs stays as it was when there is no memory for the next plan's. */
+START_TEST(adaptation_keeps_what_it_has)
+{
+	struct work w = {scene_policy(adapted), host(8)};
+	struct adapt_source source = {.read = read_busy};
+	struct adapt a = {.n = 0};
+	struct plan *plan;
+	unsigned nth = 0;
+	bool failed;
+	int r;
+
+	ck_assert_int_eq(plan_resolve(w.policy, w.machine, NULL, NULL, &plan), 0);
+	ck_assert_int_eq(adapt_follow(&a, w.policy, plan, w.machine), 0);
+	for (uint64_t s = 1; s < 4; s++)
+		adapt_look(&a, s * NSEC_PER_SEC, &source);
+	ck_assert_uint_eq(adapt_count_tight(&a), a.n);
+	ck_assert_uint_ge(a.n, 6);
+	do {
+		long before, after;
+
+		failmem_start(++nth);
+		before = failmem_live();
+		r = adapt_follow(&a, w.policy, plan, w.machine);
+		after = failmem_live();
+		failed = failmem_stop();
+		ck_assert_int_eq(after, before);
+		ck_assert_int_eq(r, failed ? -ENOMEM : 1);
+		ck_assert_uint_eq(adapt_count_tight(&a), a.n);
+		ck_assert_str_eq(adapt_unit_of(&a, 0)->name, "group pool");
+	} while (failed);
+	ck_assert_uint_ge(nth, 3);
+	adapt_done(&a);
+	plan_free(plan);
+	machine_free(w.machine);
+	policy_free(w.policy);
+}
+END_TEST
+
 /* How many allocations resolving takes. */
 static unsigned count(const struct work *w)
 {
@@ -133,6 +185,7 @@ int main(void)
 
 	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, every_allocation_may_fail);
+	tcase_add_test(tc, adaptation_keeps_what_it_has);
 	tcase_add_test(tc, no_allocation_per_cpu);
 	suite_add_tcase(suite, tc);
 	return test_main(suite);
