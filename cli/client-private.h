@@ -14,6 +14,7 @@ struct client {
 	sd_bus *bus; /* NULL between two ways */
 	enum way ways[2]; /* in the order of trying */
 	uint32_t n_ways, next;
+	uint64_t wait_us; /* how much later than others the answer may come */
 	char tried[512]; /* what was tried in vain, for the message when nothing is left */
 };
 

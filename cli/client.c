@@ -152,7 +152,7 @@ static int connect_next(struct client *c)
 	while (c->next < c->n_ways && r < 0)
 		r = connect_way(c, c->ways[c->next++]);
 	if (r >= 0) {
-		(void)sd_bus_set_method_call_timeout(c->bus, CALL_TIMEOUT_US);
+		(void)sd_bus_set_method_call_timeout(c->bus, CALL_TIMEOUT_US + c->wait_us);
 		return EXIT_OK;
 	}
 	return fail(EXIT_NOT_THERE,
@@ -411,12 +411,19 @@ int client_profiles(struct client *c, struct listing *ret)
 	return r < 0 ? client_bad_answer("ListProfiles", r) : EXIT_OK;
 }
 
-int client_verify(struct client *c, struct client_findings *ret)
+static int fill_interval(sd_bus_message *m, const void *userdata)
+{
+	return sd_bus_message_append_basic(m, 't', userdata);
+}
+
+int client_verify(struct client *c, uint64_t interval_us, struct client_findings *ret)
 {
 	_cleanup_message_ sd_bus_message *reply = NULL;
 	int r;
 
-	r = get(c, "Verify", NULL, &reply);
+	c->wait_us = interval_us;
+	(void)sd_bus_set_method_call_timeout(c->bus, CALL_TIMEOUT_US + interval_us);
+	r = client_get(c, "Verify", fill_interval, &interval_us, &reply);
 	if (r != EXIT_OK)
 		return r;
 	r = decode_findings(reply, ret);

@@ -62,7 +62,8 @@ struct client_findings {
 	uint32_t n;
 };
 
-int client_verify(struct client *c, struct client_findings *ret);
+/* interval_us: how long the counters are observed, 0: not at all. The answer comes after that. */
+int client_verify(struct client *c, uint64_t interval_us, struct client_findings *ret);
 void client_findings_done(struct client_findings *f);
 
 /*

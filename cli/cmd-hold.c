@@ -9,8 +9,7 @@
 #define STATUS_NOT_FOUND    127
 #define STATUS_NOT_RUNNABLE 126
 
-/* "30s", "5min", "2h", "500ms"; seconds without a unit. */
-static int parse_ttl(const char *text, uint64_t *ret_us)
+int parse_time(const char *text, uint64_t *ret_us)
 {
 	static const struct {
 		const char *unit;
@@ -60,7 +59,7 @@ static int read_ask(const struct options *o, bool command, struct client_ask *as
 				    "--mode '%s' is not KEY=VALUE, such as "
 				    "C1Interrupts=window",
 				    o->modes[i]);
-	if (o->ttl && parse_ttl(o->ttl, &ask->ttl_us) < 0)
+	if (o->ttl && parse_time(o->ttl, &ask->ttl_us) < 0)
 		return fail(EXIT_USAGE, "--ttl '%s' is no time; say 30s, 5min or 2h", o->ttl);
 	if (command && o->host)
 		return fail(EXIT_USAGE,

@@ -39,6 +39,7 @@ enum option_bit {
 	OPTION_TRACE = 1 << 17,
 	OPTION_CONVERT = 1 << 18,
 	OPTION_OUTPUT = 1 << 19,
+	OPTION_INTERVAL = 1 << 20,
 };
 
 #define OPTION_MODES_MAX 16U /* how often --mode may be given */
@@ -50,7 +51,7 @@ struct options {
 	const char *socket; /* --socket: this private socket and no other way */
 	const char *policy; /* --policy: this file instead of the search path */
 	const char *cpus; /* --cpus: selector, NULL: all */
-	const char *latency, *profile, *reason, *ttl;
+	const char *latency, *profile, *reason, *ttl, *interval;
 	const char *output; /* of import; NULL: standard output */
 	const char *trace, *convert; /* files of simulate; "-" is standard input */
 	const char *modes[OPTION_MODES_MAX]; /* --mode, each time it is given */
@@ -80,6 +81,9 @@ int cmd_list_holds(const struct options *o, char **args, int n);
 int cmd_simulate(const struct options *o, char **args, int n);
 int cmd_import(const struct options *o, char **args, int n);
 int cmd_monitor(const struct options *o, char **args, int n);
+
+/* A time of the command line: "500ms", "30s", "5min", "2h", "1d", or seconds. -EINVAL, also for 0. */
+int parse_time(const char *text, uint64_t *ret_us);
 
 /* "cpuidlectl: text" on stderr. Returns code, for return fail(...). */
 int fail(enum exit_code code, const char *fmt, ...) _printf_(2, 3);

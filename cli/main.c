@@ -52,8 +52,12 @@ static const struct command commands[] = {
 	{"reload", "", 0, 0, OPTIONS_DAEMON, cmd_reload,
 	 "read the policy again; takes effect whole or not at all",
 	 "Ends with 3 and prints every error when the policy is bad; nothing has changed then.\n"},
-	{"verify", "", 0, 0, OPTIONS_DAEMON, cmd_verify,
-	 "read every file of the plan back and compare", "Ends with 3 when a value differs.\n"},
+	{"verify", "", 0, 0, OPTIONS_DAEMON | OPTION_INTERVAL, cmd_verify,
+	 "compare plan, kernel and what the idle counters show",
+	 "Reads every file of the plan back, sums the limits of all who limit a CPU, and observes the\n"
+	 "idle counters for a second, or --interval TIME: a state that is off must not be entered.\n"
+	 "Each range of CPUs is ok, differs, or is unsupported with the reason. Ends with 3 when\n"
+	 "something differs.\n"},
 	{"hold", "[-- COMMAND...]", 0, -1, OPTIONS_DAEMON | OPTIONS_HOLD, cmd_hold,
 	 "hold a latency limit, profile or mode while COMMAND runs",
 	 "COMMAND is run in place of cpuidlectl; the hold ends with it, however it ends.\n"
@@ -102,6 +106,7 @@ static const struct option_row option_rows[] = {
 	{"mode", 0, "KEY=VALUE", OPTION_MODE, "mode to hold: C1Interrupts=window; may be repeated"},
 	{"reason", 0, "TEXT", OPTION_REASON, "why, for explain and list-holds"},
 	{"ttl", 0, "TIME", OPTION_TTL, "end the hold after 30s, 5min, 2h"},
+	{"interval", 0, "TIME", OPTION_INTERVAL, "observe for 500ms, 10s, 1min; 0: not at all"},
 	{"trace", 0, "FILE", OPTION_TRACE, "idle periods to play, - for standard input"},
 	{"convert", 0, "FILE", OPTION_CONVERT, "output of perf script to turn into such"},
 	{"output", 0, "FILE", OPTION_OUTPUT, "write the policy text there"},
@@ -214,6 +219,8 @@ static void note_option(struct options *o, const struct option_row *row, const c
 		o->reason = value;
 	else if (row->bit == OPTION_TTL)
 		o->ttl = value;
+	else if (row->bit == OPTION_INTERVAL)
+		o->interval = value;
 	else if (row->bit == OPTION_MODE && o->n_modes < OPTION_MODES_MAX)
 		o->modes[o->n_modes++] = value;
 }

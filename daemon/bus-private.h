@@ -10,13 +10,16 @@
 #include "owner.h"
 #include "polkit.h"
 
-/* The inside of the bus, shared by bus.c (the object, most of its methods) and bus-hold.c (holds). */
+/* The inside of the bus, shared by bus.c (the object, most of its methods), bus-hold.c and bus-verify.c. */
 struct bus {
 	struct manager *manager;
 	struct links *links;
 	struct polkit *polkit;
 	struct owners *owners;
 	char *settings; /* what Set() said so far, NULL: nothing */
+	struct waiting *waiting; /* calls of Verify() that are not answered yet */
+	struct sd_event_source
+		*clear_up; /* on while somebody of these has gone; NULL: there were none */
 };
 
 DEFINE_CLEANUP(sd_bus_message *, message_unrefp, sd_bus_message_unref)
@@ -40,5 +43,10 @@ int bus_hold_on_list(sd_bus_message *m, void *userdata, sd_bus_error *error);
 int bus_hold_start(struct bus *b);
 void bus_hold_released(void *data, uint32_t id, struct hold_owner *owner, const char *why);
 void bus_hold_link_gone(struct link *l, void *userdata);
+
+/* bus-verify.c */
+int bus_verify_on_verify(sd_bus_message *m, void *userdata, sd_bus_error *error);
+void bus_verify_link_gone(struct bus *b, const struct link *l);
+void bus_verify_free(struct bus *b); /* nobody is answered any more */
 
 #endif

@@ -152,26 +152,6 @@ static int on_list_profiles(sd_bus_message *m, void *userdata, sd_bus_error *err
 	return send_or_fail(reply, r);
 }
 
-static int on_verify(sd_bus_message *m, void *userdata, sd_bus_error *error)
-{
-	_cleanup_message_ sd_bus_message *reply = NULL;
-	_cleanup_(findings_done) struct findings findings = {.n = 0};
-	struct bus *b;
-	int r;
-
-	if (link_drop_if_stuck(userdata))
-		return 1;
-	b = bus_of(userdata);
-	if (!manager_plan(b->manager))
-		return bus_not_ready(error);
-	r = manager_verify(b->manager, &findings);
-	if (r >= 0)
-		r = sd_bus_message_new_method_return(m, &reply);
-	if (r >= 0)
-		r = message_append_findings(reply, findings.v, findings.n);
-	return send_or_fail(reply, r);
-}
-
 /* ---- properties, which GetStatus() has as well ---- */
 
 static int on_property(_unused_ sd_bus *bus, _unused_ const char *path,
@@ -351,8 +331,9 @@ static const sd_bus_vtable vtable[] = {
 	SD_BUS_METHOD_WITH_ARGS("ListProfiles", SD_BUS_NO_ARGS,
 				SD_BUS_RESULT(PROTOCOL_PROFILES, profiles), on_list_profiles,
 				EVERYONE),
-	SD_BUS_METHOD_WITH_ARGS("Verify", SD_BUS_NO_ARGS,
-				SD_BUS_RESULT(PROTOCOL_FINDINGS, findings), on_verify, EVERYONE),
+	SD_BUS_METHOD_WITH_ARGS("Verify", SD_BUS_ARGS("t", interval_us),
+				SD_BUS_RESULT(PROTOCOL_FINDINGS, findings), bus_verify_on_verify,
+				EVERYONE),
 	SD_BUS_METHOD_WITH_ARGS("Reload", SD_BUS_NO_ARGS,
 				SD_BUS_RESULT(PROTOCOL_DIAGS, diagnostics), on_reload, EVERYONE),
 	SD_BUS_METHOD_WITH_ARGS("Set", SD_BUS_ARGS("s", text),
@@ -431,6 +412,12 @@ static const struct manager_hooks hooks = {
 	.released = bus_hold_released,
 };
 
+static void on_link_gone(struct link *l, void *userdata)
+{
+	bus_verify_link_gone(userdata, l);
+	bus_hold_link_gone(l, userdata);
+}
+
 /*
  * A daemon on a recorded tree speaks for no host: it takes the name on the system bus only where a test
  * has said which bus that is.
@@ -447,7 +434,7 @@ int bus_new(struct manager *m, struct bus **ret)
 		.root = manager_root(m),
 		.system_bus = wants_system_bus(manager_root(m)),
 		.setup = add_object,
-		.gone = bus_hold_link_gone,
+		.gone = on_link_gone,
 	};
 	struct bus *b;
 	int r;
@@ -477,6 +464,7 @@ void bus_free(struct bus *b)
 		return;
 	manager_set_hooks(b->manager, NULL, NULL);
 	manager_forget_holds(b->manager);
+	bus_verify_free(b);
 	polkit_free(b->polkit);
 	links_free(b->links);
 	owners_free(b->owners);

@@ -226,26 +226,17 @@ static int run_check(struct kernel *k, struct check *c, struct cpuset *differs)
 	return 0;
 }
 
-int kernel_verify(struct kernel *k, uint32_t *ret_differs, uint32_t *ret_first)
+int kernel_verify(struct kernel *k, struct cpuset *differs)
 {
-	_cleanup_(cpuset_done) struct cpuset differs = {.size = 0};
 	_cleanup_(check_done) struct check c = {.k = k};
 	int r;
 
 	if (k->standing != KERNEL_OURS)
 		return -ENOLCK;
-	r = cpuset_init(&differs, CPU_MAX);
-	if (r == 0)
-		r = cpuset_init(&c.cpus, CPU_MAX);
+	r = cpuset_init(&c.cpus, CPU_MAX);
 	if (r == 0)
 		r = cpuset_init(&c.differs, CPU_MAX);
 	if (r == 0)
 		r = cpuset_init(&c.limited, CPU_MAX);
-	if (r == 0)
-		r = run_check(k, &c, &differs);
-	if (r < 0)
-		return r;
-	*ret_differs = cpuset_count(&differs);
-	*ret_first = cpuset_next(&differs, 0);
-	return 0;
+	return r == 0 ? run_check(k, &c, differs) : r;
 }

@@ -82,9 +82,9 @@ struct kernel_news {
 bool kernel_collect(struct kernel *k, struct kernel_news *ret);
 
 /*
- * Asks the kernel for everything that stands in our name and compares with what we set. n_differs: CPUs for
- * which it is otherwise, the first of them in ret_first. -errno.
+ * Asks the kernel for everything that stands in our name and compares with what we set. differs: CPUs for which it
+ * is otherwise are added; the caller's, of CPU_MAX. -errno.
  */
-int kernel_verify(struct kernel *k, uint32_t *ret_differs, uint32_t *ret_first);
+int kernel_verify(struct kernel *k, struct cpuset *differs);
 
 #endif

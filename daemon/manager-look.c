@@ -3,8 +3,6 @@
 
 #include "manager-private.h"
 
-#include "sysfs.h"
-
 static uint64_t now_ns(void)
 {
 	struct timespec now;
@@ -126,58 +124,4 @@ void manager_look_last(struct manager *m)
 		look_at(m, &c, &l);
 	free(l.v);
 	free(l.verdicts);
-}
-
-/* Files that hold something else than is known of them, though no event told so. */
-static void take_up(struct manager *m, const struct machine *now)
-{
-	bool any = false;
-
-	for (uint32_t i = 0; i < MIN_OF(now->n_cpus, m->machine->n_cpus); i++) {
-		const struct machine_cpu *is = &now->cpus[i], *known = &m->machine->cpus[i];
-		uint16_t bits = is->table == MACHINE_NO_TABLE ? 0 : is->disabled ^ known->disabled;
-
-		if (is->has_qos && is->qos_ns != known->qos_ns)
-			bits |= 1U << MACHINE_BIT_QOS;
-		watch_mark(&m->watch, i, bits);
-		any = any || bits;
-	}
-	for (uint32_t i = 0; i < HOST_KNOBS; i++)
-		if (now->knobs[i].now != m->machine->knobs[i].now) {
-			watch_mark_knob(&m->watch, i);
-			any = true;
-		}
-	if (!any)
-		return;
-	/* Without a watch there is no answering; the next reload at least reads everything anew. */
-	m->stale = m->stale || m->watch.fd < 0;
-	manager_look_soon(m);
-}
-
-int manager_verify(struct manager *m, struct findings *ret)
-{
-	_cleanup_(machine_freep) struct machine *now = NULL;
-	struct findings found;
-	int r;
-
-	if (!m->plan)
-		return -ENODATA;
-	r = sysfs_read_machine(m->root_fd, 0, NULL, &now);
-	if (r < 0)
-		return r;
-	for (uint32_t i = 0; i < MIN_OF(now->n_cpus, m->machine->n_cpus); i++)
-		now->cpus[i].left = m->machine->cpus[i].left;
-	for (uint32_t i = 0; i < HOST_KNOBS; i++)
-		now->knobs[i].left = m->machine->knobs[i].left;
-	r = verify_make(m->plan, now, &m->transition.actuator, &found);
-	if (r < 0)
-		return r;
-	take_up(m, now);
-	r = manager_module_verify(m, &found);
-	if (r < 0) {
-		findings_done(&found);
-		return r;
-	}
-	*ret = found;
-	return 0;
 }

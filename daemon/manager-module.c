@@ -85,30 +85,34 @@ static char *kept_cpus(const struct module_rows *have)
 	return cpuset_to_string(&cpus);
 }
 
-int manager_module_verify(struct manager *m, struct findings *f)
+const struct module_rows *manager_module_kept(struct manager *m, struct cpuset *differs)
 {
-	_cleanup_free_ char *cpus = NULL;
-	uint32_t n = 0, first = 0;
-	char detail[96];
-	int r;
-
 	if (!m->kernel || kernel_standing(m->kernel) != KERNEL_OURS)
-		return 0;
-	cpus = kept_cpus(kernel_have(m->kernel));
-	if (!cpus)
+		return NULL;
+	/* Of a kernel that does not answer nothing is known. */
+	if (kernel_verify(m->kernel, differs) < 0)
+		cpuset_fill(differs);
+	return kernel_have(m->kernel);
+}
+
+int manager_module_tell(struct manager *m, const struct cpuset *differs, struct findings *f)
+{
+	_cleanup_free_ char *cpus = kept_cpus(kernel_have(m->kernel));
+	_cleanup_free_ char *others = cpuset_to_string(differs);
+	uint32_t n = cpuset_count(differs);
+	int r = 0;
+
+	if (!cpus || !others)
 		return -ENOMEM;
-	r = kernel_verify(m->kernel, &n, &first);
-	if (r < 0)
+	if (n == CPU_MAX)
 		return findings_add(f, cpus, "differs", "cpuidle_policy", kernel_text(m->kernel),
 				    1);
 	if (n > 0)
-		snprintf(detail, sizeof(detail), "%u CPUs differ from what was set, CPU %u first",
-			 n, first);
-	else
-		snprintf(detail, sizeof(detail), "keeps what was set");
-	if (!cpus[0] && n == 0)
-		return 0;
-	return findings_add(f, cpus, n ? "differs" : "ok", "cpuidle_policy", detail, n);
+		r = findings_add(f, others, "differs", "cpuidle_policy",
+				 "keeps something else than was set", n);
+	else if (cpus[0])
+		r = findings_add(f, cpus, "ok", "cpuidle_policy", "keeps what was set", 0);
+	return r;
 }
 
 /* The handshake, and its outcome for the log; each outcome is told once. */

@@ -19,7 +19,8 @@
 
 /* The manager's inside, shared by manager.c (loop, state), manager-run.c (pipeline), manager-look.c
  * (others), manager-module.c (the kernel's module), manager-guard.c (the residency guard), manager-hold.c
- * (holds), manager-hotplug.c (CPUs that come and go), manager-workload.c (workloads). */
+ * (holds), manager-hotplug.c (CPUs that come and go), manager-workload.c (workloads), manager-verify.c (comparing,
+ * and observing for a while). */
 #define MANAGER_ERROR_MAX 512U
 
 struct sd_event_source;
@@ -93,6 +94,8 @@ struct manager {
 	struct holds holds;
 	struct sd_event_source *hold_timer; /* one-shot; NULL until a hold has an end */
 	uint64_t hold_until_us; /* what it is set to, 0: off */
+	struct round *rounds; /* of observation, that are under way */
+	uint64_t planned_ns; /* when the plan in force came, by CLOCK_MONOTONIC */
 
 	enum manager_state state;
 	uint64_t generation, foreign_writes;
@@ -137,8 +140,12 @@ int manager_run_again(struct manager *m);
  */
 void manager_module_start(struct manager *m);
 void manager_module_stop(struct manager *m);
-/* Adds what the kernel says of what it keeps for us. -ENOMEM. */
-int manager_module_verify(struct manager *m, struct findings *f);
+/*
+ * What the module keeps for us, NULL: nothing, it is not ours. differs, the caller's: CPUs for which the kernel says
+ * otherwise are added, all where it says nothing. tell adds that to f; -ENOMEM.
+ */
+const struct module_rows *manager_module_kept(struct manager *m, struct cpuset *differs);
+int manager_module_tell(struct manager *m, const struct cpuset *differs, struct findings *f);
 void manager_module_free(struct manager *m);
 void manager_module_describe(struct manager *m, struct machine_module *ret);
 
@@ -158,6 +165,10 @@ void manager_hotplug_free(struct manager *m);
 int manager_workload_start(struct manager *m); /* -ENOMEM */
 void manager_workload_follow(struct manager *m);
 void manager_workload_free(struct manager *m);
+
+/* manager-verify.c: there is a new plan, or the machine is another; and the end. */
+void manager_verify_follow(struct manager *m);
+void manager_verify_free(struct manager *m);
 
 /* manager-look.c: reads every marked file once and answers what others wrote. */
 void manager_look(struct manager *m);

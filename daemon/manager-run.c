@@ -71,6 +71,7 @@ static void take_over(struct manager *m, struct reload_result *res)
 	}
 	plan_free(m->plan);
 	m->plan = TAKE_PTR(res->plan);
+	manager_verify_follow(m);
 }
 
 /* The new policy was not taken; what was learnt of the machine is kept where it can be. */

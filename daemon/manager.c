@@ -386,6 +386,7 @@ void manager_free(struct manager *m)
 	manager_hold_free(m);
 	manager_hotplug_free(m);
 	manager_workload_free(m);
+	manager_verify_free(m);
 	sd_event_source_unref(m->watch_source);
 	sd_event_source_unref(m->settle);
 	sd_event_source_unref(m->retry);

@@ -122,9 +122,30 @@ void manager_release_owners(struct manager *m, struct hold_owner **owners, uint3
 			    const char *why);
 
 /*
- * Reads every file the plan speaks of and compares (verify.h). A value found changed that no event told of
- * is taken up like a foreign write right after. The findings are the caller's, for findings_done().
+ * manager-verify.c. Reads every file the plan speaks of and compares (verify.h). A value found changed that no
+ * event told of is taken up like a foreign write right after. The findings are the caller's, for findings_done().
  */
 int manager_verify(struct manager *m, struct findings *ret);
+
+/*
+ * The same in a while, together with what the kernel's counters show meanwhile (proof.h). Nothing waits for it: fn is
+ * called from the loop, once, with 0 and the findings, or with -errno and none. Those who ask within
+ * MANAGER_JOIN_US for the same interval are answered by one observation, which began with the first of them.
+ */
+struct observer;
+typedef void (*manager_observed_fn)(void *data, int error, const struct findings *findings);
+
+#define MANAGER_INTERVAL_MAX_US (UINT64_C(600) * 1000000)
+#define MANAGER_JOIN_US		UINT64_C(100000)
+#define MANAGER_ROUNDS_MAX	8U /* observations at a time */
+#define MANAGER_ROUNDS_OTHERS	6U /* of them for others than root */
+
+/*
+ * interval_us: 1..MANAGER_INTERVAL_MAX_US. root: who asks may have the places that are kept for root. The observer is
+ * the caller's to cancel until fn is called. -ENODATA: there is no plan yet; -EUSERS: too many already; -ENOMEM.
+ */
+int manager_observe(struct manager *m, uint64_t interval_us, bool root, manager_observed_fn fn,
+		    void *data, struct observer **ret);
+void manager_observe_cancel(struct observer *o); /* fn is not called any more; NULL: nothing */
 
 #endif

@@ -12,7 +12,8 @@
  *   GetPlan(s cpus)          -> PROTOCOL_PLAN without layers
  *   Explain(s cpus)          -> PROTOCOL_PLAN with the layers filled in
  *   ListProfiles()           -> a(sssta{ss})  name, description, base, limit, other keys
- *   Verify()                 -> a(ssss)       cpus, result (ok, differs, unsupported), knob, detail
+ *   Verify(t interval_us)    -> a(ssss)       cpus, result (ok, differs, unsupported), knob, detail; answered after that
+ *                               time, in which the counters are observed; 0: at once, without them
  *   Reload()                 -> PROTOCOL_DIAGS
  *   Set(s text)              -> PROTOCOL_DIAGS  policy text on top of all files, added key by key to what
  *                               earlier calls said; outlives a reload, not a restart

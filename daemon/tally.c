@@ -88,7 +88,9 @@ static int open_counter(const struct tally *t, const struct counter *c)
 
 	/* Some hundred times a second on a large machine: by hand. */
 	p = stpcpy(p, state);
-	*p++ = (char)('0' + machine_file_of(t->own_row, c->state) % MACHINE_STATES_MAX);
+	*p++ = (char)('0' + (c->state == COUNTER_OWN_ROW ? t->own_row
+							 : machine_file_of(t->own_row, c->state)) %
+				    MACHINE_STATES_MAX);
 	*p++ = '/';
 	stpcpy(p, file_name(c->file));
 	memcpy(path, below, sizeof(below));

@@ -24,7 +24,8 @@ struct counter {
 	uint8_t file; /* enum counter_file */
 };
 
-#define COUNTER_ONCE UINT32_MAX
+#define COUNTER_ONCE	UINT32_MAX
+#define COUNTER_OWN_ROW UINT8_MAX /* as state: the one that stands at machine.own_row */
 
 /* Reads one counter. -ENOENT or -ENODEV: there is none; other -errno. */
 typedef int (*counter_read)(void *data, const struct counter *c, uint64_t *ret);

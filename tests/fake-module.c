@@ -8,6 +8,7 @@
 
 #include "cpuidle_policy.h"
 #include "fake-module.h"
+#include "kernel.h"
 
 #define FAMILY	 0x1f
 #define REPLY	 4096U
@@ -521,4 +522,15 @@ void fake_stop(struct fake_module *f)
 	close(f->peer_fd);
 	close(f->events_fd);
 	close(f->news_fd);
+}
+
+void fake_verify(struct kernel *k, uint32_t *differs, uint32_t *first)
+{
+	struct cpuset cpus;
+
+	ck_assert_int_eq(cpuset_init(&cpus, CPU_MAX), 0);
+	ck_assert_int_eq(kernel_verify(k, &cpus), 0);
+	*differs = cpuset_count(&cpus);
+	*first = cpuset_next(&cpus, 0);
+	cpuset_done(&cpus);
 }

@@ -53,6 +53,11 @@ void fake_start(struct fake_module *f); /* f is initialised here */
 void fake_stop(struct fake_module *f);
 
 /* News for the daemon. */
+struct kernel;
+
+/* kernel_verify() has to succeed: how many CPUs differ, and the first of them. */
+void fake_verify(struct kernel *k, uint32_t *differs, uint32_t *first);
+
 enum fake_news {
 	FAKE_CAME,
 	FAKE_GONE,

@@ -6,7 +6,8 @@ _cpuidlectl_options()
 {
 	local daemon="--json --quiet --help --version --host --root --socket"
 	case $1 in
-	status | verify | reload | monitor | release | list-holds) echo "$daemon" ;;
+	status | reload | monitor | release | list-holds) echo "$daemon" ;;
+	verify) echo "$daemon --interval" ;;
 	show | explain | list-profiles) echo "$daemon --policy" ;;
 	plan) echo "$daemon --policy --cpus --changes" ;;
 	check) echo "--json --quiet --help --version --root --policy --strict" ;;
@@ -14,7 +15,7 @@ _cpuidlectl_options()
 	simulate) echo "--json --quiet --help --version --root --policy --trace --convert" ;;
 	import) echo "--json --quiet --help --version --output" ;;
 	hold) echo "$daemon --cpus --latency --profile --mode --reason --ttl" ;;
-	*) echo "$daemon --policy --cpus --strict --changes --reset --latency --profile --mode --reason --ttl --trace --convert --output" ;;
+	*) echo "$daemon --policy --cpus --strict --changes --reset --latency --profile --mode --reason --ttl --trace --convert --output --interval" ;;
 	esac
 }
 
@@ -36,7 +37,7 @@ _cpuidlectl()
 	COMPREPLY=()
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		-H | --host | --root | --socket | --policy | --cpus | --latency | --profile | --mode | --reason | --ttl | --trace | --convert | --output) ((i++)) ;;
+		-H | --host | --root | --socket | --policy | --cpus | --latency | --profile | --mode | --reason | --ttl | --trace | --convert | --output | --interval) ((i++)) ;;
 		-*) ;;
 		*)
 			verb=${COMP_WORDS[i]}
@@ -54,6 +55,10 @@ _cpuidlectl()
 		;;
 	--mode)
 		mapfile -t COMPREPLY < <(compgen -W "C0= C0Depth= ZeroLatency= C1Interrupts= HaltPoll= Broadcast= IoPort=" -- "$cur")
+		return
+		;;
+	--interval)
+		mapfile -t COMPREPLY < <(compgen -W "0 500ms 1s 10s 1min" -- "$cur")
 		return
 		;;
 	--latency | --profile | --reason | --ttl) return ;;

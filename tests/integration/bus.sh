@@ -82,7 +82,8 @@ check "GetPlan of all" call GetPlan s ""
 check "GetPlan of some" call GetPlan s "0-3"
 check "Explain" call Explain s "0"
 check "ListProfiles" call ListProfiles
-check "Verify" call Verify
+check "Verify at once" call Verify t 0
+check "Verify with an observation" call Verify t 50000
 check "Reload" call Reload
 check "Set" call Set s "[Daemon]
 DefaultProfile=low-latency
@@ -118,14 +119,15 @@ check "Set of 100000 letters" fails "65536 bytes" Set s "$long"
 check "Set of junk" fails "error:" Set s "junk"
 check "Set of a bad value" fails "run-time settings:2: error:" Set s $'[Daemon]\nDefaultProfile=nowhere\n'
 check "Set of control characters" fails "error:" Set s $'[Daemon]\nDefaultProfile=\001\n'
-for method in GetStatus GetPolicy ListProfiles Verify Reload ResetSettings; do
+for method in GetStatus GetPolicy ListProfiles Reload ResetSettings; do
 	refuse "$method with an argument" call $method s x
 done
-for method in GetPlan Explain Set; do
+for method in GetPlan Explain Set Verify; do
 	refuse "$method without an argument" call $method
 	refuse "$method with a number" call $method u 7
 	refuse "$method with an array" call $method as 2 a b
 done
+check "Verify for a day" fails "at most 600000000 us" Verify t 86400000000
 refuse "a method that is not there" call Destroy
 refuse "an object that is not there" busctl --system call org.cpuidled1 /org/other org.cpuidled1.Manager GetStatus
 many_sets()
@@ -172,11 +174,11 @@ check "cpuidlectl monitor on the system bus" client_monitors
 
 # ---- the client by way of the system bus ----
 check "cpuidlectl status falls back to the system bus" says 0 ACTIVE ctl status
-for verb in show list-profiles plan "explain 0" verify reload "set DefaultProfile=balanced" "set --reset"; do
+for verb in show list-profiles plan "explain 0" "verify --interval 100ms" reload "set DefaultProfile=balanced" "set --reset"; do
 	# shellcheck disable=SC2086
 	check "cpuidlectl $verb on the system bus" status 0 ctl $verb
 done
-for verb in status show list-profiles plan "explain 0" verify; do
+for verb in status show list-profiles plan "explain 0" "verify --interval 100ms"; do
 	# shellcheck disable=SC2086
 	check "not root: may $verb" status 0 nobody "$T/bin/cpuidlectl" $verb
 done
@@ -232,7 +234,7 @@ sanitized=
 grep -q __asan_init "$B/sbin/cpuidled" && sanitized=--sanitized
 check "hostile peers" python3 "$top/tests/integration/peers.py" "$H/run/cpuidled/bus" "$daemon_pid" $sanitized
 check "afterwards the daemon serves on" says 0 ACTIVE ctl --root "$H" status
-check "afterwards the plan stands" status 0 ctl --root "$H" verify
+check "afterwards the plan stands" status 0 ctl --root "$H" verify --interval 0
 stop_daemon
 tap_result $? "the daemon ends well"
 

@@ -224,6 +224,45 @@ def test_killed():
     expect("peers that die in the middle of a call do no harm", alive())
 
 
+def answers(s, n, seconds):
+    """Types of up to n answers, other than signals, that come within that time: 2 is a return, 3 an error."""
+    kinds = []
+    s.settimeout(seconds)
+    try:
+        while len(kinds) < n:
+            kind = read_reply(s)
+            if kind is None:
+                break
+            if kind != 4:
+                kinds.append(kind)
+    except socket.timeout:
+        pass
+    return kinds
+
+
+def test_observers():
+    """Calls that are answered later: how many may wait, and that they go with their peer."""
+    with connect() as s:
+        authenticate(s)
+        for i in range(6):
+            s.sendall(message("Verify", struct.pack("<Q", 300000), b"t", serial=i + 1))
+        expect("of six calls of one peer four wait, two are refused", answers(s, 6, 10) == [3, 3, 2, 2, 2, 2])
+    peers = [connect() for _ in range(3)]
+    for i, s in enumerate(peers):
+        authenticate(s)
+        for j in range(4):
+            s.sendall(message("Verify", struct.pack("<Q", 60000000 + 4 * i + j), b"t", serial=j + 1))
+    refused = sum(len(answers(s, 4, 0.5)) for s in peers)
+    expect(f"of twelve observations of other lengths {refused} are refused", refused == 4)
+    for s in peers:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        s.close()
+    with connect() as s:
+        authenticate(s)
+        s.sendall(message("Verify", struct.pack("<Q", 1000), b"t"))
+        expect("when these have gone there is room", answers(s, 1, 10) == [2])
+
+
 def test_large():
     """A message of 120 MB, where the daemon runs under the unit's LimitDATA=64M."""
     peak, size = 0, 120 << 20
@@ -243,7 +282,7 @@ def test_large():
 
 
 def main():
-    tests = (test_garbage, test_limit, test_limit_of_others, test_unread, test_killed)
+    tests = (test_garbage, test_limit, test_limit_of_others, test_unread, test_killed, test_observers)
     for test in (test_large,) if "--large" in sys.argv else tests:
         test()
     sys.exit(1 if faults else 0)
