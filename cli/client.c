@@ -476,11 +476,11 @@ struct monitor {
 static int on_changed(sd_bus_message *m, void *userdata, _unused_ sd_bus_error *error)
 {
 	struct monitor *monitor = userdata;
-	const char *what, *detail;
+	const char *what, *detail, *why;
 
-	if (sd_bus_message_read(m, "ss", &what, &detail) < 0)
+	if (sd_bus_message_read(m, "sss", &what, &detail, &why) < 0)
 		return 0;
-	if (!monitor->fn(what, detail, monitor->userdata))
+	if (!monitor->fn(what, detail, why, monitor->userdata))
 		monitor->done = true;
 	return 0;
 }

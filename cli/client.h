@@ -109,7 +109,8 @@ int client_holds(struct client *c, struct client_holds *ret);
 void client_holds_done(struct client_holds *h);
 
 /* Calls fn for each Changed signal until it returns false or the daemon goes away (EXIT_NOT_THERE). */
-typedef bool (*client_event_fn)(const char *what, const char *detail, void *userdata);
+typedef bool (*client_event_fn)(const char *what, const char *detail, const char *why,
+				void *userdata);
 int client_monitor(struct client *c, client_event_fn fn, void *userdata);
 
 #endif

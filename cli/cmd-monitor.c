@@ -12,7 +12,7 @@ static uint64_t realtime_us(void)
 }
 
 /* false when nobody reads any more: the pipe is closed or the disk is full. */
-static bool show_event(const char *what, const char *detail, void *userdata)
+static bool show_event(const char *what, const char *detail, const char *why, void *userdata)
 {
 	const struct options *o = userdata;
 	time_t now = time(NULL);
@@ -20,9 +20,14 @@ static bool show_event(const char *what, const char *detail, void *userdata)
 	struct tm tm;
 
 	if (option_given(o, OPTION_JSON))
-		return out_event(realtime_us(), what, detail) == EXIT_OK && fflush(stdout) == 0;
+		return out_event(realtime_us(), what, detail, why) == EXIT_OK &&
+		       fflush(stdout) == 0;
 	strftime(stamp, sizeof(stamp), "%F %T", localtime_r(&now, &tm));
-	printf("%s %s: %s\n", stamp, what, detail);
+	/* What explains itself is not said twice. */
+	if (!*why || streq(why, detail))
+		printf("%s %s: %s\n", stamp, what, detail);
+	else
+		printf("%s %s: %s [%s]\n", stamp, what, detail, why);
 	return fflush(stdout) == 0;
 }
 

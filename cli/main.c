@@ -79,7 +79,7 @@ static const struct command commands[] = {
 	 "tuned, a note of saptune, a text with annotations cpu-c-states.crio.io, or a script that\n"
 	 "calls pepc; - is standard input.\n"},
 	{"monitor", "", 0, 0, OPTIONS_DAEMON, cmd_monitor,
-	 "print what the daemon decides, as it happens",
+	 "print what the daemon decides and why, as it happens",
 	 "With --json: one object a line. Ends with 4 when the daemon goes away.\n"},
 };
 

@@ -518,7 +518,7 @@ int out_simulation(const struct simulation *s, const struct diag_list *diags)
 	return doc_end(&d);
 }
 
-int out_event(uint64_t realtime_us, const char *what, const char *detail)
+int out_event(uint64_t realtime_us, const char *what, const char *detail, const char *why)
 {
 	struct doc d;
 	char stamp[48];
@@ -527,5 +527,6 @@ int out_event(uint64_t realtime_us, const char *what, const char *detail)
 	put(&d, d.root, "time", string(stamp_of(realtime_us, stamp)));
 	put(&d, d.root, "what", string(what));
 	put(&d, d.root, "detail", string(detail));
+	put(&d, d.root, "why", string(why));
 	return doc_finish(&d, JSON_COMPACT);
 }

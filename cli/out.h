@@ -42,6 +42,6 @@ int out_released(uint32_t id);
 int out_holds(const struct client_holds *h);
 
 /* One line, flushed. realtime_us: microseconds since 1970. */
-int out_event(uint64_t realtime_us, const char *what, const char *detail);
+int out_event(uint64_t realtime_us, const char *what, const char *detail, const char *why);
 
 #endif

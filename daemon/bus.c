@@ -355,7 +355,7 @@ static const sd_bus_vtable vtable[] = {
 	SD_BUS_PROPERTY("LastError", "s", on_property, 0, CHANGING),
 	SD_BUS_PROPERTY("OnForeignWrite", "s", on_property, 0, CHANGING),
 	SD_BUS_PROPERTY("ForeignWrites", "t", on_property, 0, CHANGING),
-	SD_BUS_SIGNAL_WITH_ARGS("Changed", SD_BUS_ARGS("s", what, "s", detail), 0),
+	SD_BUS_SIGNAL_WITH_ARGS("Changed", SD_BUS_ARGS("s", what, "s", detail, "s", why), 0),
 	SD_BUS_SIGNAL_WITH_ARGS("HoldReleased", SD_BUS_ARGS("u", cookie, "s", why), 0),
 	SD_BUS_VTABLE_END,
 };
@@ -368,7 +368,7 @@ static int add_object(struct link *l, _unused_ void *userdata)
 /* ---- signals ---- */
 
 struct event {
-	const char *what, *detail;
+	const char *what, *detail, *why;
 };
 
 static void emit_changed(struct link *l, const void *userdata)
@@ -377,8 +377,8 @@ static void emit_changed(struct link *l, const void *userdata)
 
 	if (link_is_behind(l))
 		return;
-	(void)sd_bus_emit_signal(l->bus, PROTOCOL_PATH, PROTOCOL_INTERFACE, "Changed", "ss",
-				 e->what, e->detail);
+	(void)sd_bus_emit_signal(l->bus, PROTOCOL_PATH, PROTOCOL_INTERFACE, "Changed", "sss",
+				 e->what, e->detail, e->why);
 	(void)link_drop_if_stuck(l);
 }
 
@@ -392,11 +392,12 @@ static void emit_properties(struct link *l, _unused_ const void *userdata)
 	(void)link_drop_if_stuck(l);
 }
 
-static void on_changed(void *data, const char *what, const char *detail)
+static void on_changed(void *data, const char *what, const char *detail, const char *why)
 {
 	struct bus *b = data;
 
-	links_each(b->links, emit_changed, &(struct event){.what = what, .detail = detail});
+	links_each(b->links, emit_changed,
+		   &(struct event){.what = what, .detail = detail, .why = why});
 }
 
 static void on_properties(void *data)

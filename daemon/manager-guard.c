@@ -82,6 +82,10 @@ static int on_look(sd_event_source *s _unused_, uint64_t usec _unused_, void *us
 	if (m->guard.n_events == 0 && m->adapt.n_events == 0 && m->crowd.n_events == 0)
 		return 0;
 	mark(m);
+	manager_because(m, "%s",
+			m->guard.n_events > 0	? "residency guard"
+			: m->adapt.n_events > 0 ? "Adapt="
+						: "HaltPoll= in a crowd");
 	r = manager_run_again(m);
 	if (r >= 0 && m->guard.n_events > 0)
 		report_guard(&report, &m->guard, m->machine, m->plan);

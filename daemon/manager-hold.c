@@ -27,7 +27,8 @@ uint64_t manager_hold_clock(void)
 
 /* ---- words ---- */
 
-static void say(const struct manager *m, const struct hold *hold, const char *what, const char *why)
+/* It is what the daemon does next, or did last, as well. */
+static void say(struct manager *m, const struct hold *hold, const char *what, const char *why)
 {
 	_cleanup_free_ char *cpus = cpuset_to_string(hold_cpus(&m->holds, hold));
 	_cleanup_free_ char *text = NULL;
@@ -46,10 +47,35 @@ static void say(const struct manager *m, const struct hold *hold, const char *wh
 	text = buf_finish(&b);
 	if (!text)
 		return;
+	manager_because(m, "%s", text);
 	log_entry(&(struct log_entry){.id = LOG_ID_HOLD, .priority = LOG_INFO, .cpus = cpus}, "%s",
 		  text);
-	if (m->hooks.changed)
-		m->hooks.changed(m->hooks_data, "hold", text);
+	manager_tell(m, "hold", text);
+}
+
+/* One that is not taken yet as far as anybody knows. */
+static void because_of(struct manager *m, const struct hold *hold)
+{
+	_cleanup_free_ char *text = NULL;
+	struct buf b = {.n = 0};
+
+	buf_printf(&b, "hold %u of ", hold->id);
+	hold_put_owner(&b, hold);
+	if (*hold_reason(hold))
+		buf_printf(&b, ": %s", hold_reason(hold));
+	text = buf_finish(&b);
+	manager_because(m, "%s", text ? text : "a hold");
+}
+
+/* Of several that end at once the last one stands for all. */
+static void because_of_all(struct manager *m, uint32_t n)
+{
+	char last[MANAGER_WHY_MAX - 32];
+
+	if (n < 2)
+		return;
+	snprintf(last, sizeof(last), "%.*s", (int)sizeof(last) - 1, m->why);
+	manager_because(m, "%u holds ended; %s", n, last);
 }
 
 /* ---- the way to the CPUs ---- */
@@ -90,7 +116,7 @@ static int on_expiry(sd_event_source *s _unused_, uint64_t due, void *userdata)
 	struct manager *m = userdata;
 	struct hold **v = holds_sorted(&m->holds);
 	uint64_t now = MAX_OF(due, manager_hold_clock());
-	uint32_t n = m->holds.n;
+	uint32_t n = m->holds.n, ended = 0;
 	bool changed = false;
 
 	m->hold_until_us = 0;
@@ -100,12 +126,15 @@ static int on_expiry(sd_event_source *s _unused_, uint64_t due, void *userdata)
 	for (uint32_t i = 0; v && i < n; i++) {
 		if (!v[i]->until_us)
 			continue;
-		if (v[i]->until_us <= now)
+		if (v[i]->until_us <= now) {
 			changed |= drop(m, v[i], "its time is over");
-		else
+			ended++;
+		} else {
 			arm_expiry(m, v[i]->until_us);
+		}
 	}
 	free(v);
+	because_of_all(m, ended);
 	if (changed)
 		(void)manager_run_again(m);
 	return 0;
@@ -139,6 +168,7 @@ int manager_hold(struct manager *m, const struct hold_spec *spec, struct hold_ow
 		return r;
 	if (changed) {
 		start_afresh(m, spec->cpus);
+		because_of(m, hold);
 		r = manager_run_again(m);
 	}
 	if (r < 0) {
@@ -163,11 +193,13 @@ void manager_release_owners(struct manager *m, struct hold_owner **owners, uint3
 			    const char *why)
 {
 	bool changed = false;
+	uint32_t ended = 0;
 
 	for (uint32_t i = 0; i < n; i++)
 		/* The last one may take its owner along. */
-		for (uint32_t left = owners[i]->n; left > 0; left--)
+		for (uint32_t left = owners[i]->n; left > 0; left--, ended++)
 			changed |= drop(m, owners[i]->first, why);
+	because_of_all(m, ended);
 	if (changed)
 		(void)manager_run_again(m);
 }

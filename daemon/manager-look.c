@@ -50,9 +50,11 @@ static void look_at_global(struct manager *m, struct look *l)
 		return;
 	l->host_changed = true;
 	m->global_told_ns = m->machine->global_others_ns;
-	log_info(LOG_ID_FOREIGN, "others now hold %s on cpu_dma_latency, before %s",
-		 units_format_latency(m->machine->global_others_ns, new, sizeof(new)),
-		 units_format_latency(before, old, sizeof(old)));
+	manager_because(m, "others now hold %s on cpu_dma_latency, before %s",
+			units_format_latency(m->machine->global_others_ns, new, sizeof(new)),
+			units_format_latency(before, old, sizeof(old)));
+	log_info(LOG_ID_FOREIGN, "%s", m->why);
+	manager_tell(m, "others", m->why);
 }
 
 static void look_at(struct manager *m, struct change *c, struct look *l)
@@ -95,6 +97,7 @@ void manager_look(struct manager *m)
 
 	if (!watch_collect(&m->watch))
 		return;
+	manager_because(m, "written by others");
 	while (watch_take(&m->watch, &c))
 		look_at(m, &c, &l);
 	seen = (struct changes){.v = l.v, .n = l.n};

@@ -125,6 +125,7 @@ static void take(struct manager *m)
 	note_text(m);
 	if (streq(before, m->module_text))
 		return;
+	manager_tell(m, "backend", m->module_text);
 	if (ours)
 		log_info(LOG_ID_MODULE, "%s; governs together with the host's files",
 			 m->module_text);
@@ -152,12 +153,17 @@ static void lost(struct manager *m)
 	snprintf(m->module_text, sizeof(m->module_text), "%s", kernel_text(m->kernel));
 	log_warning(LOG_ID_MODULE, "%s; what it kept for us is gone, the host's files take over",
 		    m->module_text);
+	manager_because(m, "%s", m->module_text);
+	manager_tell(m, "backend", m->module_text);
 }
 
 static int on_settle(sd_event_source *s _unused_, uint64_t usec _unused_, void *userdata)
 {
 	struct manager *m = userdata;
 
+	manager_because(m, "%s",
+			m->module_came ? "cpuidle_policy is there"
+				       : "cpuidle_policy tells of another table or other CPUs");
 	if (m->module_came)
 		take(m);
 	m->module_came = false;

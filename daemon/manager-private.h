@@ -22,6 +22,7 @@
  * (holds), manager-hotplug.c (CPUs that come and go), manager-workload.c (workloads), manager-verify.c (comparing,
  * and observing for a while). */
 #define MANAGER_ERROR_MAX 512U
+#define MANAGER_WHY_MAX	  300U
 
 struct sd_event_source;
 
@@ -104,6 +105,7 @@ struct manager {
 	bool stale; /* the machine may not be what is known of it */
 	bool failed; /* the plan does not stand for want of a write */
 	bool serving; /* READY=1 was said */
+	char why[MANAGER_WHY_MAX]; /* what set the daemon in motion, for whoever listens */
 	char last_error[MANAGER_ERROR_MAX];
 };
 
@@ -116,8 +118,14 @@ void manager_publish(const struct manager *m, const char *before);
 /* manager.c: look at the marked files soon. */
 void manager_look_soon(struct manager *m);
 
+/*
+ * manager-run.c: says what has just set the daemon in motion. Every handler of the loop that may change something says
+ * so first; manager_tell() passes it on with each change.
+ */
+void manager_because(struct manager *m, const char *fmt, ...) _printf_(2, 3);
+void manager_tell(const struct manager *m, const char *what, const char *detail);
 /* Where the manager's words go. */
-struct report manager_reporter(const struct manager *m);
+struct report manager_reporter(struct manager *m);
 
 /*
  * manager-run.c: the one way to a CPU. source: read the policy anew; NULL: the one in force. left: record of a
@@ -160,6 +168,8 @@ void manager_hold_free(struct manager *m); /* manager-hold.c */
 /* manager-hotplug.c: listens from now on; without that all goes on, and a reload finds them. */
 void manager_hotplug_start(struct manager *m);
 void manager_hotplug_free(struct manager *m);
+/* What is different about the host itself, now that it was read again: CPUs, driver. */
+void manager_hotplug_tell(const struct manager *m, const struct machine *now);
 
 /* manager-workload.c: start before the first run; follow after each, to listen and to tell what lives now. */
 int manager_workload_start(struct manager *m); /* -ENOMEM */

@@ -3,6 +3,35 @@
 
 #include "manager-private.h"
 
+/* ---- words ---- */
+
+void manager_because(struct manager *m, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(m->why, sizeof(m->why), fmt, args);
+	va_end(args);
+}
+
+void manager_tell(const struct manager *m, const char *what, const char *detail)
+{
+	if (m->hooks.changed)
+		m->hooks.changed(m->hooks_data, what, detail, m->why);
+}
+
+static void on_told(void *data, const char *what, const char *detail)
+{
+	manager_tell(data, what, detail);
+}
+
+struct report manager_reporter(struct manager *m)
+{
+	return (struct report){.told = on_told, .data = m};
+}
+
+/* ---- the pipeline ---- */
+
 /* Plan and differences again, for a machine that turned out otherwise than it was planned for. */
 static int plan_again(const struct manager *m, const struct policy *policy,
 		      const struct machine *machine, struct reload_result *res)
@@ -61,6 +90,7 @@ static int follow(struct manager *m, const struct policy *policy, struct machine
 static void take_over(struct manager *m, struct reload_result *res)
 {
 	if (res->machine) {
+		manager_hotplug_tell(m, res->machine);
 		machine_free(m->machine);
 		m->machine = TAKE_PTR(res->machine);
 		m->needs = res->needs;
@@ -105,8 +135,7 @@ static int note_failure(struct manager *m, const struct transition_result *done,
 		e.knob = host_knob_name(&done->at, knob, sizeof(knob));
 	}
 	log_entry(&e, "%s", text);
-	if (m->hooks.changed)
-		m->hooks.changed(m->hooks_data, "failed", text);
+	manager_tell(m, "failed", text);
 	/* A file that is gone or holds another value: what is known of the host is out of date. */
 	m->again = module_is_other(m, done);
 	m->declined = done->step == STEP_MODULE && !m->again;
@@ -172,13 +201,18 @@ static int carry_out(struct manager *m, struct reload_result *res)
 	return 0;
 }
 
-static void report_reread(const struct reload_result *res)
+static void report_reread(const struct manager *m, const struct reload_result *res)
 {
-	if (res->n_foreign)
-		log_notice(
-			LOG_ID_FOREIGN,
-			"%u files of ours were written by somebody else while nobody looked; taken as what others ask for",
-			res->n_foreign);
+	char text[128];
+
+	if (!res->n_foreign)
+		return;
+	snprintf(text, sizeof(text),
+		 "%u files of ours were written by somebody else while nobody looked; taken as "
+		 "what others ask for",
+		 res->n_foreign);
+	log_notice(LOG_ID_FOREIGN, "%s", text);
+	manager_tell(m, "foreign-write", text);
 }
 
 static int run(struct manager *m, const struct source_options *source,
@@ -207,7 +241,7 @@ static int run(struct manager *m, const struct source_options *source,
 		report_diags(diags);
 	if (r < 0)
 		return r;
-	report_reread(&res);
+	report_reread(m, &res);
 	if (res.machine)
 		m->stale = false;
 	/* Said to others before: with a new policy or new settings everybody starts afresh. */

@@ -39,6 +39,7 @@ static int on_settle(sd_event_source *s _unused_, uint64_t usec _unused_, void *
 		log_errno(LOG_ID_WORKLOAD, r, "cannot read the control groups of workloads");
 		arm(m, AGAIN_USEC);
 	}
+	manager_because(m, "control groups of workloads changed");
 	if (changed)
 		(void)manager_run_again(m);
 	return 0;
@@ -77,8 +78,7 @@ static void say(struct manager *m, const char *text)
 	const struct log_entry e = {.id = LOG_ID_WORKLOAD, .priority = LOG_INFO};
 
 	log_entry(&e, "workloads: %s", text);
-	if (m->hooks.changed)
-		m->hooks.changed(m->hooks_data, "workload", text);
+	manager_tell(m, "workload", text);
 }
 
 static void warn_unwatched(struct manager *m)

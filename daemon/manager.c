@@ -86,11 +86,6 @@ void manager_set_hooks(struct manager *m, const struct manager_hooks *hooks, voi
 	m->hooks_data = data;
 }
 
-struct report manager_reporter(const struct manager *m)
-{
-	return (struct report){.told = m->hooks.changed, .data = m->hooks_data};
-}
-
 /* ---- what the outside sees of the state ---- */
 
 static uint32_t count_limited(const struct plan *plan)
@@ -136,7 +131,8 @@ static void enter(struct manager *m, enum manager_state state)
 	log_entry(&e, "%s%s%s", manager_state_name(state), m->last_error[0] ? ": " : "",
 		  state == MANAGER_DEGRADED ? m->last_error : "");
 	if (m->hooks.changed)
-		m->hooks.changed(m->hooks_data, "state", manager_state_name(state));
+		m->hooks.changed(m->hooks_data, "state", manager_state_name(state),
+				 state == MANAGER_DEGRADED ? m->last_error : m->why);
 }
 
 void manager_set_error(struct manager *m, const char *text)
@@ -197,8 +193,17 @@ static int take_policy(struct manager *m, const char *settings, const char *what
 	struct source_options source = source_of(m, settings);
 	struct diag_list found = {.n = 0};
 	uint64_t before = m->generation;
-	int r = manager_run(m, &source, NULL, &found);
+	char text[96];
+	int r;
 
+	manager_because(m, "%s", what);
+	r = manager_run(m, &source, NULL, &found);
+	snprintf(text, sizeof(text), "%s %s%s", what,
+		 r == -EBADMSG ? "refused: the policy has errors"
+		 : r < 0       ? "failed"
+			       : "done",
+		 r >= 0 && m->generation == before ? ", no change" : "");
+	manager_tell(m, "reload", text);
 	if (r == -EBADMSG)
 		log_error(LOG_ID_RELOAD_REFUSED,
 			  "%s refused: %zu errors in the policy; what was in force stays", what,
@@ -277,6 +282,7 @@ static int on_retry(sd_event_source *s _unused_, uint64_t usec _unused_, void *u
 {
 	struct manager *m = userdata;
 
+	manager_because(m, "another try");
 	m->retries++;
 	m->stale = true;
 	m->refused = REFUSED_NOTHING;
@@ -461,6 +467,7 @@ static int first_run(struct manager *m)
 	struct diag_list diags = {.n = 0};
 	int r = restore_load(m->root_fd, &left);
 
+	manager_because(m, "start");
 	if (r == -EBADMSG)
 		log_warning(LOG_ID_HOST,
 			    RESTORE_FILE " is damaged; what can be read of it is used");
@@ -531,6 +538,7 @@ static int stop(struct manager *m)
 	int r;
 
 	sd_notify(0, "STOPPING=1\nSTATUS=RESTORING");
+	manager_because(m, "stop");
 	enter(m, MANAGER_RESTORING);
 	manager_look_last(m);
 	/* What is known may be out of date: then as a successor would, from the record. */

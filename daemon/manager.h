@@ -42,8 +42,8 @@ enum manager_exit {
  * they speak of stands. Each may be NULL.
  */
 struct manager_hooks {
-	/* One decision that reached a CPU or was made about a foreign write: signal Changed. */
-	void (*changed)(void *data, const char *what, const char *detail);
+	/* Something about the CPUs has changed, or who decides about them, and why: signal Changed. */
+	void (*changed)(void *data, const char *what, const char *detail, const char *why);
 	/* State, generation, policy files, last error or the count of foreign writes moved. */
 	void (*properties)(void *data);
 	/* A hold has ended, and owner has one fewer: signal HoldReleased. With its last one owner may be freed. */

@@ -26,7 +26,8 @@
  * Writing ones (Reload, Set, ResetSettings, Hold, Release) need root or polkit's leave (PROTOCOL_ACTION_x); polkit can
  * only be asked on the system bus. Their error BadPolicy carries the diagnostics as text and then once
  * more as PROTOCOL_DIAGS; nothing has changed then.
- * Signal Changed(s what, s detail): one per decision that reached a CPU or was made about a foreign write.
+ * Signal Changed(s what, s detail, s why): one per change; why: what set the daemon in motion. what is one of
+ *   PROTOCOL_CHANGES.
  * Signal HoldReleased(u cookie, s why): a hold has ended, in whatever way.
  * Properties with PropertiesChanged: Version s, State s, Generation t, Backends as, PolicyFiles as,
  *   LastError s, OnForeignWrite s, ForeignWrites t.
@@ -62,6 +63,16 @@
  */
 #define PROTOCOL_HOLD_FIELDS "usuusststsst"
 #define PROTOCOL_HOLDS	     "a(" PROTOCOL_HOLD_FIELDS ")"
+
+/*
+ * state: of the daemon; applied: written to files; module: kept by cpuidle_policy.ko; failed: neither; reload: policy or
+ * run-time settings taken over or refused; hold, workload: one came, went or has other CPUs; guard, adapt: decisions
+ * with their numbers; foreign-write, others: what others wrote or hold; cpus, table: CPUs or the driver's states
+ * changed; backend: the module came, went, or is not ours.
+ */
+#define PROTOCOL_CHANGES                                                                          \
+	"state applied module failed reload hold workload guard adapt foreign-write others cpus " \
+	"table backend"
 
 /* Keys of what Hold() asks for; others are refused. */
 #define PROTOCOL_ASK_LATENCY "LatencyLimit" /* t, ns */

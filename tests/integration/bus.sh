@@ -40,7 +40,7 @@ introspected()
 	for word in .Version .State .Generation .Backends .PolicyFiles .LastError .OnForeignWrite .ForeignWrites; do
 		grep -qE "^\\$word +property" "$T/introspect" || return
 	done
-	grep -qE '^\.Changed +signal +ss' "$T/introspect" && grep -qE '^\.HoldReleased +signal +us' "$T/introspect"
+	grep -qE '^\.Changed +signal +sss ' "$T/introspect" && grep -qE '^\.HoldReleased +signal +us' "$T/introspect"
 }
 check "busctl introspect: every member" introspected
 protocol_documented()

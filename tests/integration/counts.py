@@ -3,7 +3,8 @@
 """counts.py TREE SECONDS STATE CPU[-LAST] EVERY USAGE TIME ABOVE
 
 Lets the counters of a state grow in a tree as a kernel would, every EVERY seconds by USAGE, TIME (us) and ABOVE,
-for that long. Files that are not there are left out. While the state is disabled, state 1 gets its entries, all of a proper length.
+for that long. Files that are not there are left out. While the state is disabled, state 1 gets its entries, all of a proper length;
+with "!" behind STATE it keeps them, as in a kernel that does not do what it was told.
 """
 import os
 import sys
@@ -12,6 +13,7 @@ import time
 
 def main():
     tree, seconds, state, cpus, every, *growth = sys.argv[1:]
+    state, stubborn = state.rstrip("!"), state.endswith("!")
     first, _, last = cpus.partition("-")
     files = {}
 
@@ -35,6 +37,7 @@ def main():
                 f"{tree}/sys/devices/system/cpu/cpu{cpu}/cpuidle/state{state}/disable", encoding="ascii"
             ) as file:
                 off = file.read().strip() == "1"
+            off = off and not stubborn
             index = "1" if off else state
             grow(cpu, index, "usage", usage)
             grow(cpu, index, "time", spent)

@@ -108,6 +108,17 @@ is_verified()
 	status 0 ctl --root "$H" verify
 }
 
+# event WHAT DETAIL WHY (regular expressions): monitor has such a line
+event()
+{
+	python3 -c 'import json, re, sys
+want = sys.argv[1:]
+for d in map(json.loads, sys.stdin):
+    if d["what"] == want[0] and re.search(want[1], d["detail"]) and re.search(want[2], d["why"]):
+        sys.exit(0)
+sys.exit(f"no event {want}")' "$@" <"$T/events"
+}
+
 gone()
 {
 	! kill -0 "$daemon_pid"
@@ -122,6 +133,8 @@ killed_and_restored()
 
 guarded off
 start_daemon
+ctl --socket "$H/run/cpuidled/bus" monitor --json >"$T/events" 2>/dev/null &
+pids+=($!)
 if can_trace; then
 	check "off: two seconds without one system call" costs_nothing_when_off
 else
@@ -138,6 +151,8 @@ churn 4 0
 check "a bad run: C2 is taken away" wait_for holds "$disable" 1
 check "the log says what was seen" said 'residency guard: CPU 0: C2 was left before it was worth it \(60us\) [0-9]+ times in .*, 9[0-9] % of all entries.*; off for 10s, C1 instead'
 check "explain, plan and status tell it" is_told
+check "monitor as well, with the numbers" wait_for event guard '^CPU 0: C2 was left before .* [0-9]+ times in .* % of all entries' '^residency guard$'
+check "and why the file was written" wait_for event applied '^CPU 0: state2/disable 0 -> 1' '^residency guard$'
 check "other CPUs keep it" holds "$cpu/cpu1/$c2/disable" 0
 check "verify finds no difference" is_verified
 check "the run is over: C2 is given back" wait_for holds "$disable" 0
@@ -156,6 +171,8 @@ end_churn
 check "killed: the record leads back" killed_and_restored
 rm "$cpu"/cpu*/cpuidle/state*/above
 start_daemon
+ctl --socket "$H/run/cpuidled/bus" monitor --json >"$T/events" 2>/dev/null &
+pids+=($!)
 churn 4 0
 check "a kernel without \"above\": caught by the mean" wait_for holds "$disable" 1
 check "and it is said" said 'by the mean more than 75 % of all entries'
@@ -185,6 +202,8 @@ churn 3 5
 check "Adapt: a busy CPU has the shorter limit" wait_for holds "$cpu/cpu5/power/pm_qos_resume_latency_us" 10
 check "Adapt: its neighbour has none" holds "$cpu/cpu6/power/pm_qos_resume_latency_us" 0
 check "Adapt: the log has the numbers" wait_for said 'Adapt: CPU 5: [0-9]+ wake-ups a second from states above 10us.*; limit 10us for 10s or longer'
+check "Adapt: monitor as well" wait_for event adapt '^CPU 5: [0-9]+ wake-ups a second from states above 10us.*; limit 10us for 10s or longer' '^Adapt=$'
+check "Adapt: and why the limit was written" wait_for event applied '^CPU 5: pm_qos_resume_latency_us none -> 10us' '^Adapt=$'
 check "Adapt: explain tells it" says 0 '10us while the CPU wakes up often, which holds on 1 of 1 CPUs' ctl --socket "$H/run/cpuidled/bus" explain 5
 check "Adapt: and where the limit comes from" says 0 'by Adapt= of profile p (10us)' ctl --socket "$H/run/cpuidled/bus" explain 5
 pool_holds()

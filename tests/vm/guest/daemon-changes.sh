@@ -68,6 +68,7 @@ END
 insmod /cpuidle_policy.ko
 start
 cpuidlectl set --cpus 1 DisableStates=C2 >/dev/null
+cpuidlectl monitor --json >/run/told 2>/dev/null &
 until_true config_has "cpus 00000003 window 0x2 .* off 0x4"
 is "C2 is off on both" "$(entered 0 2) $(entered 1 2)" "no no"
 /kmodctl monitor >/run/events &
@@ -83,6 +84,8 @@ sleep 1
 has "the daemon knows" "$(cpuidlectl explain 0)" "acpi_idle offers POLL 0, C1 1us by HALT"
 is "what is left of the plan is in force" "$(/kmodctl config | sed 's/ bcast.*//' | tr '\n' ' ')" \
 	"cpus 00000003 window 0x2 sti 0 off 0 "
+has "monitor says which states are left" "$(grep '"table"' /run/told)" "CPUs 0-1: states POLL C1 C2 -> POLL C1"
+has "and why" "$(grep '"table"' /run/told)" '"why":"cpuidle_policy tells of another table or other CPUs"'
 cpuidlectl set --reset >/dev/null
 next_set >/dev/null
 until_true states_are "POLL C1 C2"

@@ -27,6 +27,41 @@ owned_by()
 	[ "$(owner)" = "$1" ]
 }
 
+told()
+{
+	grep "\"what\":\"$1\"" /run/told
+}
+
+backend_told()
+{
+	told backend | grep -q "$1"
+}
+
+reload_told()
+{
+	cpuidlectl reload >/dev/null
+	told reload >/dev/null
+}
+
+# Monitor's lines in /run/told, once it is there to listen.
+listen()
+{
+	: >/run/told
+	cpuidlectl monitor --json >/run/told 2>/dev/null &
+	until_true reload_told
+}
+
+# Writes a state's file where the daemon does not see it: sysfs of another network namespace has other inodes.
+write_unseen()
+{
+	unshare -n sh -c "mkdir -p /run/sys && mount -t sysfs sysfs /run/sys && echo $2 >/run/sys/devices/system/cpu/$1 && umount /run/sys"
+}
+
+disabled()
+{
+	[ "$(cat $cpu/cpu1/cpuidle/state2/disable)" = "$1" ]
+}
+
 file_is()
 {
 	[ "$(qos "$1")" = "$2" ]
@@ -82,6 +117,23 @@ is "the limit is in CPU 0's file" "$(qos 0)" 5
 is "C2 of CPU 1 is disabled by its file" "$(cat $cpu/cpu1/cpuidle/state2/disable)" 1
 has "explain says what the window lacks" "$(cpuidlectl explain 0)" "cpuidle_policy.ko"
 
+# ---- verify, by the kernel's own counters
+cpuidlectl verify >/run/verify
+is "verify finds no difference" $? 0
+has "and has seen that C2 is not entered" "$(grep 'usage' /run/verify)" "C2 not entered in 1"
+write_unseen cpu1/cpuidle/state2/disable 0
+is "a state is switched on behind the daemon's back" "$(cat $cpu/cpu1/cpuidle/state2/disable)" 0
+cpuidlectl verify --interval 2s >/run/verify
+is "verify finds a difference" $? 3
+sed 's/^/# verify: /' /run/verify
+has "in the file" "$(grep '^differs' /run/verify)" "CPUs 1: state2/disable: found 0, should be 1"
+has "and in the counters" "$(grep '^differs' /run/verify)" "CPUs 1: state2/usage: C2 entered"
+cpuidlectl reload >/dev/null
+until_true disabled 1
+cpuidlectl verify >/run/verify
+is "after a reload there is none" $? 0
+listen
+
 # ---- the module comes
 insmod /cpuidle_policy.ko
 until_true owned_by cpuidled
@@ -89,6 +141,9 @@ is "the daemon takes the lease of a module that came later" "$(owner)" cpuidled
 until_true file_is 0 0
 is "the limit has moved out of CPU 0's file" "$(qos 0)" 0
 is "and C2 of CPU 1 out of its own" "$(cat $cpu/cpu1/cpuidle/state2/disable)" 0
+until_true backend_told "cpuidle_policy 1 on acpi_idle"
+has "monitor tells of the module" "$(told backend)" "cpuidle_policy 1 on acpi_idle"
+has "and why the files changed" "$(told applied)" '"why":"cpuidle_policy is there"'
 kept caps | sed 's/^/# caps: /'
 kept config | sed 's/^/# config: /'
 kept qos | sed 's/^/# qos: /'
@@ -104,6 +159,8 @@ has "the plan has the window in effect" "$(cpuidlectl plan --json --cpus 0)" '"e
 cpuidlectl verify >/run/verify
 is "verify finds no difference" $? 0
 has "and has asked the kernel" "$(cat /run/verify)" "cpuidle_policy"
+has "the limit is the module's" "$(cat /run/verify)" "CPUs 0: limit: requested 5us by the policy, effective 5us in cpuidle_policy"
+has "C2 is not entered, by limit or by veto" "$(grep '^ok.*usage' /run/verify)" "CPUs 0-1: usage: C2 not entered in 1"
 
 # ---- what others ask for is added to, not written over
 echo 100 >$cpu/cpu0/power/pm_qos_resume_latency_us
@@ -172,6 +229,7 @@ is "the module costs it less than 32 kB of memory ($more of $without)" \
 is "and C2 is entered on neither" "$(entered 0 2) $(entered 1 2)" "no no"
 
 # ---- the module goes under the daemon
+listen
 rmmod cpuidle_policy
 is "it can be unloaded" $? 0
 until_true file_is 0 5
@@ -180,6 +238,8 @@ is "C2 of CPU 1 in its own" "$(cat $cpu/cpu1/cpuidle/state2/disable)" 1
 is "C2 is entered on neither" "$(entered 0 2) $(entered 1 2)" "no no"
 cpuidlectl status >/run/status
 has "status says so" "$(cat /run/status)" "set by sysfs"
+has "monitor as well" "$(told backend)" '"what":"backend"'
+has "and why the files changed" "$(told applied | grep "none -> 5us")" '"why":"cpuidle_policy was unloaded"'
 has "the daemon is active" "$(cat /run/status)" ACTIVE
 
 # ---- of another version
