@@ -118,8 +118,10 @@ const char *report_adapt_status(const struct adapt *a, char *buf, size_t size)
 	if (a->n == 0)
 		snprintf(buf, size, "off");
 	else
-		snprintf(buf, size, "adapts %u CPU%s; %u busy; %" PRIu64 " time%s so far", a->n,
-			 a->n == 1 ? "" : "s", adapt_count_tight(a), a->spells,
-			 a->spells == 1 ? "" : "s");
+		snprintf(buf, size,
+			 "adapts %u CPU%s; %u busy; %" PRIu64 " time%s so far, %" PRIu64
+			 " wake-ups within Adapt= meanwhile",
+			 a->n, a->n == 1 ? "" : "s", adapt_count_tight(a), a->spells,
+			 a->spells == 1 ? "" : "s", a->within);
 	return buf;
 }

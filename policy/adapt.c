@@ -206,7 +206,8 @@ static bool is_behind(const struct adapt *a, const struct plan *plan)
 int adapt_follow(struct adapt *a, const struct policy *policy, const struct plan *plan,
 		 const struct machine *machine)
 {
-	struct adapt new = {.now = a->now, .n_events = a->n_events, .spells = a->spells};
+	struct adapt new = {
+		.now = a->now, .n_events = a->n_events, .spells = a->spells, .within = a->within};
 	int r;
 
 	new.n = walk(policy, plan, machine, NULL);
@@ -359,6 +360,7 @@ static void judge_tight(const struct look *l, struct adapt_unit *u)
 {
 	enum spell_end end;
 
+	l->adapt->within += u->more;
 	u->busy->entries += u->more;
 	u->busy->ns = l->adapt->now - u->busy->spell.since;
 	end = spell_look(&u->busy->spell, over(u, ADAPT_WAKES / 2), u->before, l->adapt->now);

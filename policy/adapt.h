@@ -76,6 +76,7 @@ struct adapt {
 	uint64_t now;
 	uint32_t n_events; /* units, of the last look */
 	uint64_t spells; /* since the start */
+	uint64_t within; /* wake-ups of CPUs while they had the shorter limit, since the start */
 };
 
 /*

@@ -110,6 +110,7 @@ START_TEST(requests_get_the_shorter_limit)
 	ck_assert_msg(show.tightened > 30 && show.tightened <= 32, "%f", show.tightened);
 	ck_assert_uint_ge(show.adapt.units[0].busy->wakes, 1200);
 	ck_assert_uint_ge(adapt_rate(show.adapt.units[0].busy), 2400);
+	ck_assert_uint_ge(show.adapt.within, UINT64_C(4) * 2400 * 17);
 	play(160);
 	ck_assert_str_eq(scene_deepest(&show.scene, 0), "C6");
 	ck_assert_msg(show.loosened > 90 && show.loosened <= 97, "%f", show.loosened);

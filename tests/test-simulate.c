@@ -65,13 +65,16 @@ static const char *const governors[] = {"menu", "teo"};
 #define TRACES_MAX 32
 #define HOSTS	   ((int)ARRAY_SIZE(tables))
 
-/* Sanitizers are slow: of each trace one host is played then, and the page is not looked at. */
+/*
+ * Sanitizers are slow, and other machines are emulated: of each trace one host is played then, and the page is not
+ * looked at, whose last digits are this machine's.
+ */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define SLOW 1
 #endif
 #endif
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || !defined(__x86_64__)
 #define SLOW 1
 #endif
 #ifndef SLOW
