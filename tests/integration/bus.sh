@@ -127,6 +127,16 @@ for method in GetPlan Explain Set Verify; do
 	refuse "$method with a number" call $method u 7
 	refuse "$method with an array" call $method as 2 a b
 done
+# Who goes away frees his place: there are six for observations of different lengths.
+verify_and_go()
+{
+	local i
+	for ((i = 1; i <= 8; i++)); do
+		status 124 timeout 0.2 busctl --system call org.cpuidled1 /org/cpuidled1 org.cpuidled1.Manager Verify t $((60000000 + i)) || return
+	done
+	call Verify t 20000
+}
+check "Verify by eight who do not wait for it" verify_and_go
 check "Verify for a day" fails "at most 600000000 us" Verify t 86400000000
 refuse "a method that is not there" call Destroy
 refuse "an object that is not there" busctl --system call org.cpuidled1 /org/other org.cpuidled1.Manager GetStatus
