@@ -18,7 +18,20 @@
 #define USAGE_SIZE     64
 #define VETO	       (1ULL << 16)
 
-static uint64_t sym_driver, sym_devices, sym_offsets, sym_text, sym_etext;
+/* One driver for all CPUs, or where the kernel is built for several, one word for each CPU. */
+static uint64_t sym_driver, sym_drivers, sym_devices, sym_offsets, sym_text, sym_etext;
+
+/* A line of kallsyms, cut in place: sscanf() takes emulated seconds for all of them. */
+static const char *snapshot_symbol(char *line, uint64_t *addr)
+{
+	char *end;
+
+	*addr = strtoull(line, &end, 16);
+	if (end == line || end[0] != ' ' || !end[1] || end[2] != ' ')
+		return "";
+	end[3 + strcspn(end + 3, "\t\n")] = 0;
+	return end + 3;
+}
 
 static void snapshot_symbols(void)
 {
@@ -26,21 +39,24 @@ static void snapshot_symbols(void)
 		const char *name;
 		uint64_t *value;
 	} want[] = {
-		{ "cpuidle_curr_driver", &sym_driver }, { "cpuidle_devices", &sym_devices },
-		{ "__per_cpu_offset", &sym_offsets },	{ "_stext", &sym_text },
-		{ "_etext", &sym_etext },
+		{ "cpuidle_curr_driver", &sym_driver }, { "cpuidle_drivers", &sym_drivers },
+		{ "cpuidle_devices", &sym_devices },	{ "__per_cpu_offset", &sym_offsets },
+		{ "_stext", &sym_text },		{ "_etext", &sym_etext },
 	};
-	char line[512], name[256], type;
-	unsigned long long addr;
+	/* a kernel has one of the first two */
+	unsigned int i, n = sizeof(want) / sizeof(want[0]), left = n - 1;
 	FILE *f = fopen("/proc/kallsyms", "r");
-	unsigned int i;
+	char line[512];
 
-	while (f && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%llx %c %255s", &addr, &type, name) != 3)
-			continue;
-		for (i = 0; i < sizeof(want) / sizeof(want[0]); i++)
-			if (!*want[i].value && !strcmp(name, want[i].name))
+	while (f && left && fgets(line, sizeof(line), f)) {
+		uint64_t addr;
+		const char *name = snapshot_symbol(line, &addr);
+
+		for (i = 0; i < n; i++)
+			if (!*want[i].value && !strcmp(name, want[i].name)) {
 				*want[i].value = addr;
+				left--;
+			}
 	}
 	if (f)
 		fclose(f);
@@ -65,15 +81,14 @@ static bool kcore_read(int fd, uint64_t addr, void *buf, size_t len)
 
 bool snapshot_code(const char *function, unsigned char *buf, size_t len)
 {
-	char line[512], name[256], type;
-	unsigned long long addr;
-	bool good = false;
 	int fd = open("/proc/kcore", O_RDONLY);
 	FILE *f = fopen("/proc/kallsyms", "r");
+	bool good = false;
+	char line[512];
+	uint64_t addr;
 
 	while (fd >= 0 && f && !good && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%llx %c %255s", &addr, &type, name) == 3 &&
-		    !strcmp(name, function))
+		if (!strcmp(snapshot_symbol(line, &addr), function))
 			good = kcore_read(fd, addr, buf, len);
 	if (f)
 		fclose(f);
@@ -81,12 +96,23 @@ bool snapshot_code(const char *function, unsigned char *buf, size_t len)
 	return good;
 }
 
+static bool snapshot_driver_of(int fd, int cpu, uint64_t *driver)
+{
+	uint64_t offset;
+
+	if (sym_driver)
+		return kcore_read(fd, sym_driver, driver, 8);
+	return kcore_read(fd, sym_offsets + 8 * cpu, &offset, 8) &&
+	       kcore_read(fd, sym_drivers + offset, driver, 8);
+}
+
+/* The table is CPU 0's. */
 static bool snapshot_driver(int fd, struct snapshot *s)
 {
 	uint64_t name;
 	int i;
 
-	if (!kcore_read(fd, sym_driver, &s->driver, 8))
+	if (!snapshot_driver_of(fd, 0, &s->driver))
 		return false;
 	if (!s->driver)
 		return true;
@@ -106,7 +132,8 @@ static bool snapshot_device(int fd, struct snapshot *s, int cpu)
 	uint64_t offset, dev;
 	int i;
 
-	if (!kcore_read(fd, sym_offsets + 8 * cpu, &offset, 8) ||
+	if (!snapshot_driver_of(fd, cpu, &s->driver_of[cpu]) ||
+	    !kcore_read(fd, sym_offsets + 8 * cpu, &offset, 8) ||
 	    !kcore_read(fd, sym_devices + offset, &dev, 8))
 		return false;
 	s->device[cpu] = dev;
@@ -122,9 +149,9 @@ bool snapshot_take(struct snapshot *s)
 	bool good;
 
 	memset(s, 0, sizeof(*s));
-	if (!sym_driver)
+	if (!sym_offsets)
 		snapshot_symbols();
-	good = fd >= 0 && sym_driver && sym_devices && sym_offsets && snapshot_driver(fd, s);
+	good = fd >= 0 && (sym_driver || sym_drivers) && sym_devices && sym_offsets && snapshot_driver(fd, s);
 	for (cpu = 0; good && cpu < n && cpu < SNAPSHOT_CPUS; cpu++)
 		good = snapshot_device(fd, s, cpu);
 	close(fd);
@@ -146,6 +173,8 @@ void snapshot_print(const struct snapshot *s)
 	for (i = 0; i < s->states; i++)
 		printf("enter %d %016" PRIx64 "\n", i, s->enter[i]);
 	for (cpu = 0; cpu < SNAPSHOT_CPUS; cpu++) {
+		if (s->driver_of[cpu] != s->driver)
+			printf("cpu %d driver %016" PRIx64 "\n", cpu, s->driver_of[cpu]);
 		if (!s->device[cpu])
 			continue;
 		printf("cpu %d disable", cpu);
@@ -183,6 +212,7 @@ bool snapshot_any_veto(const struct snapshot *s)
 
 bool snapshot_equal(const struct snapshot *a, const struct snapshot *b)
 {
-	return a->driver == b->driver && !memcmp(a->table, b->table, sizeof(a->table)) &&
+	return !memcmp(a->driver_of, b->driver_of, sizeof(a->driver_of)) &&
+	       !memcmp(a->table, b->table, sizeof(a->table)) &&
 	       !memcmp(a->disable, b->disable, sizeof(a->disable));
 }

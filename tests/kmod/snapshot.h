@@ -16,7 +16,8 @@
 #define SNAPSHOT_CPUS	64
 
 struct snapshot {
-	uint64_t driver; /* address, 0: none */
+	uint64_t driver; /* address, 0: none; CPU 0's, where each has its own, and the table, too */
+	uint64_t driver_of[SNAPSHOT_CPUS];
 	char name[32];
 	unsigned char table[24 + 104 * SNAPSHOT_STATES + 32]; /* struct cpuidle_driver */
 	int states;

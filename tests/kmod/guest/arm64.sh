@@ -64,4 +64,11 @@ refused window=1 "a polling state"
 rmmod cpuidle_policy
 is "rmmod" $? 0
 is "no driver" "$(cat /sys/devices/system/cpu/cpuidle/current_driver)" none
+# the kernel's own way to idle is an event of its, too
+cd /sys/kernel/tracing && echo 1 >events/power/cpu_idle/enable
+sleep 1
+echo 0 >events/power/cpu_idle/enable
+for cpu in 0 1; do
+	is "CPU $cpu idles without one" "$(grep -q ' state=1 ' per_cpu/cpu$cpu/trace && echo yes)" yes
+done
 echo "1..$count"

@@ -5,7 +5,7 @@
 # offline, in the middle of a governor switch. Each time the driver's table and every disable word
 # must be what they were, read from the kernel's memory.
 #
-# guests: qemu-acpi-6.12 qemu-none-6.1
+# guests: qemu-acpi-6.12 qemu-none-6.1 qemu-arm-none-6.12
 # more: qemu-acpi-6.1
 # debug: qemu-none-debug qemu-acpi-debug
 # needs: module kmodctl

@@ -7,7 +7,7 @@
 # guests: qemu-none-6.1 qemu-acpi-6.1 qemu-acpi-noarat-6.1
 # guests: qemu-none-6.12 qemu-acpi-6.12
 # guests: bochs-spr-6.1 bochs-spr-6.12 bochs-spr2-6.1 bochs-skx-6.1 bochs-none-6.1 bochs-acpi-6.1
-# more: qemu-systemd-6.1 qemu-systemd-6.12 qemu-acpi-noarat-6.12 qemu-arm-none-6.1 qemu-arm-none-6.12 qemu-arm-psci-6.1
+# more: qemu-systemd-6.1 qemu-systemd-6.12 qemu-acpi-noarat-6.12 qemu-arm-none-6.1 qemu-arm-none-6.12 qemu-arm-psci-6.1 qemu-arm-psci-6.12
 # debug: qemu-none-debug qemu-acpi-debug qemu-acpi-noarat-debug bochs-spr-debug
 count=0
 check()
