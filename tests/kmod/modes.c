@@ -35,13 +35,11 @@ static void usage(uint64_t (*u)[16])
 }
 
 /*
- * Both counters before and after a while in which the machine has little to do, but each CPU a
- * little: a quiet one may sleep through all of it.
+ * A while in which the machine has little to do, but each CPU a little: a quiet one may sleep
+ * through all of it.
  */
-static void idle(unsigned int ms)
+static void idle_on(unsigned int ms)
 {
-	wire_stats(&other, before, CPUS);
-	usage(usage_before);
 	while (ms > 10) {
 		host_pin(ms / 10 % cpus);
 		usleep(10000);
@@ -50,6 +48,23 @@ static void idle(unsigned int ms)
 	usage(usage_after);
 	wire_stats(&other, after, CPUS);
 }
+
+/* Both counters before and after that. */
+static void idle(unsigned int ms)
+{
+	wire_stats(&other, before, CPUS);
+	usage(usage_before);
+	idle_on(ms);
+}
+
+/* As long as it takes for what is expected, up to ten seconds: an emulated CPU is away at times. */
+#define idle_until(expected)                                                                       \
+	do {                                                                                       \
+		int more = 19;                                                                     \
+		idle(500);                                                                         \
+		while (!(expected) && more--)                                                      \
+			idle_on(500);                                                              \
+	} while (0)
 
 static uint64_t entries(unsigned int cpu, unsigned int state)
 {
@@ -107,7 +122,7 @@ static void test_windows(void)
 	}
 	tap_ok(all != 0, "some state takes a window");
 	tap_ok(!set("cpus=0-%u window=%#x", cpus - 1, all), "on every state of every CPU");
-	idle(500);
+	idle_until(windows(0));
 	tap_ok(windows(0) > 0, "%llu windows on CPU 0", (unsigned long long)windows(0));
 }
 
@@ -155,7 +170,7 @@ static void test_veto(void)
 	bool read;
 
 	tap_ok(!set("cpus=0 off=%#x", 1u << i), "%s off on CPU 0", caps.name[i]);
-	idle(500);
+	idle_until(cpus < 2 || used(1, i));
 	tap_ok(!used(0, i), "CPU 0 does not use it (%llu)", (unsigned long long)used(0, i));
 	tap_ok(cpus < 2 || used(1, i), "CPU 1 does");
 	tap_ok(!host_state(0, i, "disable"), "the user's disable file still says 0");
@@ -167,7 +182,7 @@ static void test_veto(void)
 	idle(300);
 	tap_ok(!used(0, i) && host_state(0, i, "disable") == 1, "the user's holds");
 	host_disable(0, i, false);
-	idle(500);
+	idle_until(used(0, i));
 	tap_ok(used(0, i) > 0, "and the state is used again after that");
 	if (read && snapshot_take(&s))
 		tap_ok(!snapshot_any_veto(&s), "no bit of ours is left");
@@ -222,7 +237,7 @@ static void test_broadcast(void)
 	for (i = 0; i < caps.n_states; i++)
 		n += !!(caps.flags[i] & CPUIDLE_POLICY_SF_TIMER_STOP);
 	test_broadcast_key(n);
-	idle(500);
+	idle_until(!stops || (broadcasts(0) && (cpus < 2 || broadcasts(1))));
 	if (!stops) {
 		tap_ok(!n && !broadcasts(0), "no timer stops, nothing is broadcast");
 		tap_ok(!set("cpus=0 bcast=off"), "off is harmless and taken");
@@ -231,9 +246,9 @@ static void test_broadcast(void)
 	}
 	tap_ok(n > 0, "timers stop in %u states", n);
 	tap_ok(broadcasts(0) > 0 && (cpus < 2 || broadcasts(1) > 0),
-	       "auto: %llu broadcasts of CPU 0 in half a second", (unsigned long long)broadcasts(0));
+	       "auto: %llu broadcasts of CPU 0", (unsigned long long)broadcasts(0));
 	tap_ok(!set("cpus=0 bcast=avoid"), "avoid on CPU 0");
-	idle(500);
+	idle_until(cpus < 2 || broadcasts(1));
 	tap_ok(!broadcasts(0), "none of CPU 0 any more");
 	tap_ok(cpus < 2 || broadcasts(1) > 0, "%llu of CPU 1",
 	       (unsigned long long)broadcasts(1));
