@@ -73,20 +73,22 @@ static struct stall_file *file_of(struct stall *s, const char *path)
 	return s->files[s->n].path ? &s->files[s->n++] : NULL;
 }
 
-/* Read once a look, however often it is asked for. */
-static uint32_t percent_of(struct stall *s, const char *path)
+/* Read once a look, however often it is asked for. *ret_there: the file could be read. */
+static uint32_t percent_of(struct stall *s, const char *path, bool *ret_there)
 {
 	struct stall_file *f = file_of(s, path);
 
+	*ret_there = false;
 	if (!f)
 		return ADAPT_PRESSURE_UNKNOWN;
 	if (!f->asked)
 		look(s, f);
+	*ret_there = f->at > 0;
 	return f->percent;
 }
 
-/* Unknown where none of its control groups has the file, or none runs. */
-static uint32_t percent_of_workload(struct stall *s, const struct workload *w)
+/* *ret_own: one of its control groups runs and has the file, which may be unknown as yet. */
+static uint32_t percent_of_workload(struct stall *s, const struct workload *w, bool *ret_own)
 {
 	const struct cgroups *g = s->machine->cgroups;
 	uint32_t most = ADAPT_PRESSURE_UNKNOWN;
@@ -94,12 +96,14 @@ static uint32_t percent_of_workload(struct stall *s, const struct workload *w)
 	for (uint32_t i = 0; g && i < g->n; i++) {
 		char path[CGROUP_PATH_MAX + 64];
 		uint32_t percent;
+		bool there;
 
 		if (!g->v[i].populated || !workload_matches(w, g->v[i].path) ||
 		    (size_t)snprintf(path, sizeof(path), CGROUP_ROOT "%s/cpu.pressure",
 				     g->v[i].path) >= sizeof(path))
 			continue;
-		percent = percent_of(s, path);
+		percent = percent_of(s, path, &there);
+		*ret_own |= there;
 		if (percent != ADAPT_PRESSURE_UNKNOWN)
 			most = most == ADAPT_PRESSURE_UNKNOWN ? percent : MAX_OF(most, percent);
 	}
@@ -111,7 +115,9 @@ uint32_t stall_percent(void *data, uint32_t group)
 	struct stall *s = data;
 	const struct workload *w =
 		plan_workload_of(s->policy, &(struct plan_demand){.group = group});
-	uint32_t percent = w ? percent_of_workload(s, w) : ADAPT_PRESSURE_UNKNOWN;
+	bool own = false;
+	uint32_t percent = w ? percent_of_workload(s, w, &own) : ADAPT_PRESSURE_UNKNOWN;
 
-	return percent != ADAPT_PRESSURE_UNKNOWN ? percent : percent_of(s, MACHINE_PATH);
+	/* The machine's instead for one look would be others' pressure, and is told as the workload's. */
+	return own ? percent : percent_of(s, MACHINE_PATH, &own);
 }

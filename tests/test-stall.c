@@ -96,14 +96,27 @@ START_TEST(workload_has_the_most_of_its_own)
 	put(OTHER, 800000);
 	begin();
 	ck_assert_uint_eq(stall_percent(&stall, WORKLOAD), 30);
-	/* Both of its control groups, and the machine as long as they had nothing to compare. */
-	ck_assert_uint_eq(stall.n, 3);
+	ck_assert_uint_eq(stall.n, 2);
 	begin();
 	ck_assert_uint_eq(stall_percent(&stall, WORKLOAD), 0);
 	ck_assert_uint_eq(stall.n, 2);
 	begin();
 	begin();
 	ck_assert_uint_eq(stall.n, 0);
+}
+END_TEST
+
+/* A workload that has just come has nothing to compare with; the machine's pressure is not its own. */
+START_TEST(workload_comes_to_a_busy_machine)
+{
+	begin();
+	(void)stall_percent(&stall, PLAN_ADAPT_ALONE);
+	put(MACHINE, 801000);
+	begin();
+	ck_assert_uint_eq(stall_percent(&stall, PLAN_ADAPT_ALONE), 80);
+	ck_assert_uint_eq(stall_percent(&stall, WORKLOAD), ADAPT_PRESSURE_UNKNOWN);
+	begin();
+	ck_assert_uint_eq(stall_percent(&stall, WORKLOAD), 0);
 }
 END_TEST
 
@@ -148,6 +161,7 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(t, open_tree, close_tree);
 	tcase_add_test(t, machine_and_groups);
 	tcase_add_test(t, workload_has_the_most_of_its_own);
+	tcase_add_test(t, workload_comes_to_a_busy_machine);
 	tcase_add_test(t, without_files);
 	tcase_add_test(t, odd_counts);
 	suite_add_tcase(suite, t);

@@ -122,7 +122,10 @@ Cgroup=/pool
 CPUs=all
 Profile=p
 END
-cpuidlectl reload
+# Anew: a group that busy CPUs join is busy at its first look, which has no pressure to tell yet.
+kill "$pid"
+until_true gone
+start
 until_true told_of_pool
 grep 'Adapt:' $log | tail -n 1 | sed 's/^/# log: /'
 is "tasks of the machine wait" "$(tasks_wait && echo yes)" yes
