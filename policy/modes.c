@@ -362,8 +362,9 @@ static void keep_off(const struct machine *machine, struct plan_row *row)
 
 	if (!machine->module.states_off)
 		return;
-	/* What others, or the kernel's default, have off already needs nothing. */
-	row->module.states_off = (uint16_t)(off & ~row->disabled_prior);
+	/* What others, or the kernel's default, have off already needs only to be watched: they may change their mind. */
+	off &= (uint16_t)~row->disabled_prior;
+	row->module.states_off = off;
 	row->disable_care &= (uint16_t)~off;
 	row->disable_mask &= (uint16_t)~off;
 }

@@ -269,6 +269,28 @@ START_TEST(module_that_lacks_a_mode)
 }
 END_TEST
 
+/* Who has a state off already may change his mind, so his file is looked after instead. */
+START_TEST(states_off_of_others_are_watched)
+{
+	for (int others = 0; others < 2; others++) {
+		struct machine *m = make(&skx);
+		unsigned bit = 1U << (m->tables[0].n - 1);
+		const struct plan_row *row;
+
+		m->module.states_off = true;
+		if (others)
+			m->cpus[0].disabled = m->cpus[0].disabled_prior = (uint16_t)bit;
+		scene_set(&s, m,
+			  "[Daemon]\nDefaultProfile=p\n[Profile p]\nDisableStates=core-off\n");
+		row = scene_row(&s, 0);
+		ck_assert_uint_eq(row->module.states_off & bit, others ? 0 : bit);
+		ck_assert_uint_eq(row->disable_care & bit, others ? bit : 0);
+		ck_assert_uint_eq(row->disable_mask & bit, others ? bit : 0);
+		scene_done(&s);
+	}
+}
+END_TEST
+
 /* Hybrid parts: each CPU for itself, as the processor says and as the module does. */
 START_TEST(each_cpu_by_its_own)
 {
@@ -435,6 +457,7 @@ int main(void)
 	tcase_add_test(tc, limit_of_others_counts_for_modes);
 	tcase_add_test(tc, unmet_modes_are_told_when_named);
 	tcase_add_test(tc, module_that_lacks_a_mode);
+	tcase_add_test(tc, states_off_of_others_are_watched);
 	tcase_add_test(tc, each_cpu_by_its_own);
 	tcase_add_test(tc, zero_of_others);
 	tcase_add_test(tc, guest_is_named_to_the_module);
