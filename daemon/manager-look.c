@@ -39,25 +39,26 @@ static bool look_grow(struct look *l)
 	return true;
 }
 
-static void look_at_global(struct manager *m, struct look *l)
+static void look_at_global(struct manager *m, struct machine *machine, struct look *l)
 {
 	/* Not what is known: reading the host anew may have taken it up without a word. */
 	uint64_t before = m->global_told_ns;
 	char old[LATENCY_TEXT_MAX], new[LATENCY_TEXT_MAX];
 
-	host_read_global(&m->host, m->machine);
-	if (m->machine->global_others_ns == before)
+	host_read_global(&m->host, machine);
+	if (machine->global_others_ns == before)
 		return;
 	l->host_changed = true;
-	m->global_told_ns = m->machine->global_others_ns;
+	m->global_told_ns = machine->global_others_ns;
 	manager_because(m, "others now hold %s on cpu_dma_latency, before %s",
-			units_format_latency(m->machine->global_others_ns, new, sizeof(new)),
+			units_format_latency(machine->global_others_ns, new, sizeof(new)),
 			units_format_latency(before, old, sizeof(old)));
 	log_info(LOG_ID_FOREIGN, "%s", m->why);
 	manager_tell(m, "others", m->why);
 }
 
-static void look_at(struct manager *m, struct change *c, struct look *l)
+static void look_at(struct manager *m, const struct policy *policy, struct machine *machine,
+		    struct change *c, struct look *l)
 {
 	const struct actuator *a = &m->transition.actuator;
 	const struct plan_row *row;
@@ -66,7 +67,7 @@ static void look_at(struct manager *m, struct change *c, struct look *l)
 	int r;
 
 	if (c->kind == KNOB_GLOBAL) {
-		look_at_global(m, l);
+		look_at_global(m, machine, l);
 		return;
 	}
 	row = plan_row_of(m->plan, c->cpu);
@@ -76,9 +77,9 @@ static void look_at(struct manager *m, struct change *c, struct look *l)
 	if (r == -ENOENT || r == -ENODEV || !row)
 		m->stale = l->host_changed = true;
 	/* Anything else unreadable is a file of a tree between truncation and write: there will be an event. */
-	if (r < 0 || !row || c->cpu >= m->machine->n_cpus || !look_grow(l))
+	if (r < 0 || !row || c->cpu >= machine->n_cpus || !look_grow(l))
 		return;
-	verdict = foreign_judge(&m->foreign, m->policy->on_foreign_write, m->machine, c, found,
+	verdict = foreign_judge(&m->foreign, policy->on_foreign_write, machine, c, found,
 				row->policy_limit_ns, now_ns());
 	if (verdict == VERDICT_SAME)
 		return;
@@ -86,23 +87,53 @@ static void look_at(struct manager *m, struct change *c, struct look *l)
 	l->verdicts[l->n++] = (uint8_t)verdict;
 }
 
-/* Reads every marked file once, and answers. */
-void manager_look(struct manager *m)
+/* Reads every marked file once; l is for look_done(). False: there is none. */
+static bool look_all(struct manager *m, const struct policy *policy, struct machine *machine,
+		     struct look *l)
 {
-	struct look l = {.n = 0};
 	struct report report = manager_reporter(m);
 	struct changes seen;
 	struct change c;
-	int r = 0;
 
 	if (!watch_collect(&m->watch))
-		return;
+		return false;
 	manager_because(m, "written by others");
 	while (watch_take(&m->watch, &c))
-		look_at(m, &c, &l);
-	seen = (struct changes){.v = l.v, .n = l.n};
-	m->foreign_writes += l.n;
-	report_foreign(&report, &seen, l.verdicts);
+		look_at(m, policy, machine, &c, l);
+	seen = (struct changes){.v = l->v, .n = l->n};
+	m->foreign_writes += l->n;
+	report_foreign(&report, &seen, l->verdicts);
+	return true;
+}
+
+static void look_done(struct look *l)
+{
+	free(l->v);
+	free(l->verdicts);
+}
+
+bool manager_look_first(struct manager *m, const struct policy *policy, struct machine *machine)
+{
+	struct look l = {.n = 0};
+	char why[sizeof(m->why)];
+	bool changed;
+
+	if (!m->plan)
+		return false;
+	memcpy(why, m->why, sizeof(why)); /* of what is going on */
+	changed = look_all(m, policy, machine, &l) && (l.n > 0 || l.host_changed);
+	memcpy(m->why, why, sizeof(why));
+	look_done(&l);
+	return changed;
+}
+
+void manager_look(struct manager *m)
+{
+	struct look l = {.n = 0};
+	int r = 0;
+
+	if (!look_all(m, m->policy, m->machine, &l))
+		return;
 	if (l.n > 0 || l.host_changed) {
 		r = manager_run(m, NULL, NULL, NULL);
 		if (r == 0 && l.n > 0)
@@ -112,8 +143,7 @@ void manager_look(struct manager *m)
 		manager_settle_state(m);
 		manager_publish(m, "");
 	}
-	free(l.v);
-	free(l.verdicts);
+	look_done(&l);
 }
 
 void manager_look_last(struct manager *m)
@@ -124,7 +154,6 @@ void manager_look_last(struct manager *m)
 	if (!watch_collect(&m->watch))
 		return;
 	while (watch_take(&m->watch, &c))
-		look_at(m, &c, &l);
-	free(l.v);
-	free(l.verdicts);
+		look_at(m, m->policy, m->machine, &c, &l);
+	look_done(&l);
 }

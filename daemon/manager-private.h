@@ -182,6 +182,11 @@ void manager_verify_free(struct manager *m);
 
 /* manager-look.c: reads every marked file once and answers what others wrote. */
 void manager_look(struct manager *m);
+/*
+ * The same before files are written for another reason, so that what others wrote a moment ago is not written over.
+ * Only judges, and notes in machine; true when that wants another plan.
+ */
+bool manager_look_first(struct manager *m, const struct policy *policy, struct machine *machine);
 /* The same before a restore: what others wrote is theirs, and nothing is answered any more. */
 void manager_look_last(struct manager *m);
 

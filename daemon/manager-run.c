@@ -174,8 +174,12 @@ static int carry_out(struct manager *m, struct reload_result *res)
 	_cleanup_(module_rows_done) struct module_rows want = {.n_cpus = 0};
 	struct transition_result done;
 	bool own_driver;
-	int r = follow(m, policy, machine, res);
+	int r = 0;
 
+	if (res->changes.n > 0 && manager_look_first(m, policy, machine))
+		r = plan_again(m, policy, machine, res);
+	if (r == 0)
+		r = follow(m, policy, machine, res);
 	if (r < 0)
 		return r;
 	r = module_rows_make(res->plan, &want);

@@ -38,6 +38,24 @@ during()
 }
 check "a limit stands while the command runs, whose exit status is that of hold" during
 check "and is gone with it" wait_for cpus 0 0 0 0
+
+# The daemon finds both at once: what others wrote, and a hold.
+a_moment_before()
+{
+	local client
+	kill -STOP "$daemon_pid"
+	echo 3 >"$(file 1)"
+	"${c[@]}" hold --latency 20us --cpus 0-1 -- sleep 1000 &
+	client=$!
+	sleep 0.3
+	kill -CONT "$daemon_pid"
+	wait_for cpus 20 3 0 0 || return 1
+	kill "$client"
+	wait "$client"
+	wait_for cpus 0 3 0 0
+}
+check "what others wrote a moment before is not written over" a_moment_before
+echo 0 >"$(file 1)"
 check "no such command" says 127 "cannot run 'no-such-command'" "${c[@]}" hold --latency 5 -- no-such-command
 check "a file that cannot be run" says 126 "cannot run '/etc'" "${c[@]}" hold --latency 5 -- /etc
 check "neither leaves a hold behind" wait_for no_holds
