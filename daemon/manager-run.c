@@ -77,6 +77,8 @@ static int follow(struct manager *m, const struct policy *policy, struct machine
 	bool changed = false;
 	struct change c;
 
+	if (m->watch.fd >= 0 && res->machine)
+		watch_renew(&m->watch);
 	if (m->watch.fd < 0 || watch_follow(&m->watch, res->plan) == 0)
 		return 0;
 	while (watch_take(&m->watch, &c))

@@ -62,34 +62,66 @@ static int remember(struct watch *w, int wd, uint32_t id)
 	return 0;
 }
 
-/* 0, or 1 when it is watched now and was not. */
-static uint32_t add(struct watch *w, const struct change *c, uint32_t id, uint32_t mask)
+/* The watch of a file that is no more: not every kernel tells that it is gone with it. */
+static void drop_old(struct watch *w, uint32_t id)
+{
+	for (uint32_t wd = 0; wd < w->n_knobs; wd++) {
+		if (w->knob_of[wd] != id)
+			continue;
+		(void)inotify_rm_watch(w->fd, (int)wd);
+		w->knob_of[wd] = KNOB_NONE;
+	}
+}
+
+static bool is_known(const struct watch *w, int wd, uint32_t id)
+{
+	return (uint32_t)wd < w->n_knobs && w->knob_of[wd] == id;
+}
+
+enum added {
+	ADD_FAILED,
+	ADD_SAME, /* it is watched already, and is the same file still */
+	ADD_NEW,
+};
+
+/* again: there has been one for a file of that name. */
+static enum added add(struct watch *w, const struct change *c, uint32_t id, uint32_t mask,
+		      bool again)
 {
 	char path[PATH_BYTES], below[HOST_PATH_MAX];
 	int wd, r = 0;
 
 	snprintf(path, sizeof(path), "%s/%s", w->prefix, host_knob_path(c, below, sizeof(below)));
 	wd = inotify_add_watch(w->fd, path, mask);
+	if (wd >= 0 && is_known(w, wd, id))
+		return ADD_SAME;
+	if (wd >= 0 && again)
+		drop_old(w, id);
 	if (wd < 0)
 		r = -errno;
 	else
 		r = remember(w, wd, id);
 	if (r == 0)
-		return 1;
+		return ADD_NEW;
 	if (r != -ENOENT && r != -ENODEV && w->n_failed++ == 0)
 		w->error = r;
-	return 0;
+	return ADD_FAILED;
 }
 
 static uint32_t add_cpu(struct watch *w, uint32_t cpu, uint32_t bit)
 {
 	struct change c = knob(w, cpu, bit);
 	uint32_t mask = IN_MODIFY | IN_DELETE_SELF | IN_MOVE_SELF;
+	bool again = w->renewed[cpu] >> bit & 1;
+	enum added added = ADD_FAILED;
 
-	if (w->watched[cpu] >> bit & 1 || !add(w, &c, knob_pack(cpu, bit), mask))
+	if (!(w->watched[cpu] >> bit & 1))
+		added = add(w, &c, knob_pack(cpu, bit), mask, again);
+	if (added == ADD_FAILED)
 		return 0;
 	w->watched[cpu] |= (uint16_t)(1U << bit);
-	return 1;
+	w->renewed[cpu] &= (uint16_t) ~(1U << bit);
+	return added == ADD_NEW;
 }
 
 static void add_global(struct watch *w)
@@ -98,7 +130,8 @@ static void add_global(struct watch *w)
 
 	/* A request ends with its descriptor: closing is news, too. */
 	if (!w->global_watched)
-		w->global_watched = add(w, &c, KNOB_GLOBAL_ID, IN_MODIFY | IN_CLOSE_WRITE) != 0;
+		w->global_watched =
+			add(w, &c, KNOB_GLOBAL_ID, IN_MODIFY | IN_CLOSE_WRITE, false) != ADD_FAILED;
 }
 
 static uint32_t add_knob(struct watch *w, uint8_t which)
@@ -106,7 +139,8 @@ static uint32_t add_knob(struct watch *w, uint8_t which)
 	struct change c = {.kind = KNOB_HOST, .state = which};
 
 	if (w->knobs_watched >> which & 1 ||
-	    !add(w, &c, KNOB_HOST_ID + 2U * which, IN_MODIFY | IN_DELETE_SELF | IN_MOVE_SELF))
+	    add(w, &c, KNOB_HOST_ID + 2U * which, IN_MODIFY | IN_DELETE_SELF | IN_MOVE_SELF,
+		false) == ADD_FAILED)
 		return 0;
 	w->knobs_watched |= (uint8_t)(1U << which);
 	w->knobs_dirty |= (uint8_t)(1U << which);
@@ -141,8 +175,9 @@ static int make_room(struct watch *w, const char *root, uint32_t n_cpus)
 	w->prefix = strndup(root, n);
 	w->watched = calloc(n_cpus, sizeof(*w->watched));
 	w->dirty = calloc(n_cpus, sizeof(*w->dirty));
+	w->renewed = calloc(n_cpus, sizeof(*w->renewed));
 	w->n_cpus = n_cpus;
-	return w->prefix && w->watched && w->dirty ? 0 : -ENOMEM;
+	return w->prefix && w->watched && w->dirty && w->renewed ? 0 : -ENOMEM;
 }
 
 int watch_init(struct watch *w, const char *root, int root_fd)
@@ -178,6 +213,7 @@ void watch_done(struct watch *w)
 	free(w->knob_of);
 	free(w->watched);
 	free(w->dirty);
+	free(w->renewed);
 	*w = (struct watch){.fd = -1};
 }
 
@@ -199,6 +235,16 @@ static void renumber(struct watch *w, uint8_t own_row)
 		w->watched[cpu] &= (uint16_t) ~(1U << bit);
 	}
 	w->own_row = own_row;
+}
+
+void watch_renew(struct watch *w)
+{
+	uint16_t states = (uint16_t) ~(1U << MACHINE_BIT_QOS);
+
+	for (uint32_t cpu = 0; cpu < w->n_cpus; cpu++) {
+		w->renewed[cpu] |= w->watched[cpu] & states;
+		w->watched[cpu] &= (uint16_t)~states;
+	}
 }
 
 uint32_t watch_follow(struct watch *w, const struct plan *plan)

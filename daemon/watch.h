@@ -14,7 +14,7 @@ struct watch {
 	char *prefix; /* root without a trailing slash, owned */
 	uint32_t *knob_of; /* by watch descriptor: which file that is */
 	uint32_t n_knobs;
-	uint16_t *watched, *dirty; /* per CPU; bits as in machine_cpu.left */
+	uint16_t *watched, *dirty, *renewed; /* per CPU; bits as in machine_cpu.left */
 	uint32_t n_cpus;
 	uint32_t next; /* watch_take() goes on here */
 	bool global_watched, global_dirty;
@@ -36,6 +36,12 @@ void watch_done(struct watch *w); /* also for one that is zero with fd -1 */
  * it may have been written after it was last read. Returns how many are new.
  */
 uint32_t watch_follow(struct watch *w, const struct plan *plan);
+
+/*
+ * The host was read anew: the states' files may be others of the same name, which the kernel makes when a CPU comes back,
+ * and not all kernels tell. watch_follow() looks which are, and marks those.
+ */
+void watch_renew(struct watch *w);
 
 /* Is there a mark that nobody has taken yet? Its event is read: the descriptor will not tell again. */
 bool watch_pending(const struct watch *w);

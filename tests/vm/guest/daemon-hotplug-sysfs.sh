@@ -27,6 +27,11 @@ off_state()
 	cat $cpu/cpu1/cpuidle/state2/disable 2>/dev/null || echo none
 }
 
+off_again()
+{
+	[ "$(off_state)" = 1 ]
+}
+
 mkdir -p /etc/cpuidled/cpuidled.conf.d
 cat >/etc/cpuidled/cpuidled.conf.d/50-guest.conf <<'END'
 [Profile p]
@@ -67,6 +72,12 @@ while [ $round -lt 10 ]; do
 	round=$((round + 1))
 done
 is "ten times off and on, with holds in between: wrong values" "$bad" 0
+# the file is another one each time, of the same name
+if [ "$states" = 1 ]; then
+	echo 0 >$cpu/cpu1/cpuidle/state2/disable
+	until_true off_again
+	is "somebody switches its state on: it is off again" "$(off_state)" 1
+fi
 echo 0 >$cpu/cpu1/online
 sleep 0.1
 is "gone once more: planned as offline" "$(planned)" false
