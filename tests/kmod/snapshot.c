@@ -62,21 +62,43 @@ static void snapshot_symbols(void)
 		fclose(f);
 }
 
-static bool kcore_read(int fd, uint64_t addr, void *buf, size_t len)
+static bool kcore_has(const Elf64_Phdr *p, uint64_t addr, size_t len)
 {
+	return p->p_type == PT_LOAD && addr >= p->p_vaddr && addr + len <= p->p_vaddr + p->p_memsz;
+}
+
+/* The kernel makes its headers anew for each read, so those found are kept: they stay as long as it runs. */
+static bool kcore_find(int fd, uint64_t addr, size_t len, Elf64_Phdr *ret)
+{
+	static Elf64_Phdr kept[4];
+	static unsigned int turn;
 	Elf64_Ehdr e;
-	Elf64_Phdr p;
 	int i;
 
+	for (i = 0; i < 4; i++) {
+		*ret = kept[i];
+		if (kcore_has(ret, addr, len))
+			return true;
+	}
 	if (pread(fd, &e, sizeof(e), 0) != sizeof(e))
 		return false;
 	for (i = 0; i < e.e_phnum; i++) {
-		if (pread(fd, &p, sizeof(p), e.e_phoff + i * sizeof(p)) != sizeof(p))
+		if (pread(fd, ret, sizeof(*ret), e.e_phoff + i * sizeof(*ret)) != sizeof(*ret))
 			return false;
-		if (p.p_type == PT_LOAD && addr >= p.p_vaddr && addr + len <= p.p_vaddr + p.p_memsz)
-			return pread(fd, buf, len, p.p_offset + addr - p.p_vaddr) == (ssize_t)len;
+		if (kcore_has(ret, addr, len)) {
+			kept[turn++ % 4] = *ret;
+			return true;
+		}
 	}
 	return false;
+}
+
+static bool kcore_read(int fd, uint64_t addr, void *buf, size_t len)
+{
+	Elf64_Phdr p;
+
+	return kcore_find(fd, addr, len, &p) &&
+	       pread(fd, buf, len, p.p_offset + addr - p.p_vaddr) == (ssize_t)len;
 }
 
 bool snapshot_code(const char *function, unsigned char *buf, size_t len)
