@@ -182,7 +182,7 @@ END_TEST
 
 START_TEST(held)
 {
-	struct hold_owner owner = {.n = 0};
+	static struct hold_owner owner; /* its hold lives until teardown() */
 	struct hold_spec spec = {.app = "x", .reason = "", .limit_ns = 7 * US};
 	struct cpuset cpus;
 	struct hold *hold;
