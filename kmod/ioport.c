@@ -14,6 +14,7 @@
 #include <linux/irq_work.h>
 #include <linux/irqflags.h>
 #include <linux/minmax.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <acpi/processor.h>
@@ -22,7 +23,8 @@
 #include "hook.h"
 #include "ioport.h"
 
-#define IOPORT_ROUNDS 64
+/* Some ten milliseconds in all; of 64 the shortest was not yet short enough in an emulator. */
+#define IOPORT_ROUNDS 1024
 
 static int ioport_dummy = -1; /* not measured */
 
@@ -172,9 +174,11 @@ static bool ioport_try(const struct ioport_try *try)
 	int i, way;
 
 	memset(best, 0xff, sizeof(best));
-	for (i = 0; i < IOPORT_ROUNDS; i++)
+	for (i = 0; i < IOPORT_ROUNDS; i++) {
 		for (way = 0; way < IOPORT_WAYS; way++)
 			best[way] = min(best[way], ioport_time(try, way));
+		cond_resched();
+	}
 	read = best[IOPORT_WAY_TIMER] - best[IOPORT_WAY_NOTHING];
 	rest = best[IOPORT_WAY_DRIVER] - best[IOPORT_WAY_PORT];
 	rest -= best[IOPORT_WAY_SKIPPED] - best[IOPORT_WAY_NOTHING];
