@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "scene.h"
 
+#include "found.h"
 #include "proof.h"
 
 /*
@@ -24,7 +25,6 @@ static int errors[CPUS]; /* of reading, negative errno */
 static uint32_t n_reads;
 static struct proof proof;
 static struct proof_clock now;
-static struct findings found;
 
 static int fake_read(void *data _unused_, const struct counter *c, uint64_t *ret)
 {
@@ -82,18 +82,6 @@ static void sleeps(uint32_t cpu, uint32_t state, uint64_t n, uint64_t us)
 {
 	counts[cpu][state].usage += n;
 	counts[cpu][state].time_us += n * us;
-}
-
-static void assert_found(const char *cpus, const char *result, const char *knob, const char *detail)
-{
-	for (uint32_t i = 0; i < found.n; i++)
-		if (streq(found.v[i].cpus, cpus) && streq(found.v[i].knob, knob) &&
-		    streq(found.v[i].result, result) && streq(found.v[i].detail, detail))
-			return;
-	for (uint32_t i = 0; i < found.n; i++)
-		fprintf(stderr, "%s %s: %s: %s\n", found.v[i].result, found.v[i].cpus,
-			found.v[i].knob, found.v[i].detail);
-	ck_abort_msg("not found: %s %s: %s: %s", result, cpus, knob, detail);
 }
 
 #define NO_PROOF "no idle period ended within 1.0s: no proof"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "scene.h"
 
+#include "found.h"
 #include "verify.h"
 
 /* The limit of a CPU, of all who limit it, against what was asked for; and what cannot be done, with its reason. */
@@ -12,7 +13,6 @@ static struct scene s;
 static struct holds holds;
 static struct verify_input in;
 static struct cpuset not_kept;
-static struct findings found;
 
 static int no_set(void *data _unused_, const struct change *c _unused_, uint64_t value _unused_)
 {
@@ -80,18 +80,6 @@ static void verify(void)
 {
 	findings_done(&found);
 	ck_assert_int_eq(verify_make(&in, &found), 0);
-}
-
-static void assert_found(const char *cpus, const char *result, const char *knob, const char *detail)
-{
-	for (uint32_t i = 0; i < found.n; i++)
-		if (streq(found.v[i].cpus, cpus) && streq(found.v[i].knob, knob) &&
-		    streq(found.v[i].result, result) && streq(found.v[i].detail, detail))
-			return;
-	for (uint32_t i = 0; i < found.n; i++)
-		fprintf(stderr, "%s %s: %s: %s\n", found.v[i].result, found.v[i].cpus,
-			found.v[i].knob, found.v[i].detail);
-	ck_abort_msg("not found: %s %s: %s: %s", result, cpus, knob, detail);
 }
 
 static uint32_t count(const char *knob)

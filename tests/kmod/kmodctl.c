@@ -20,7 +20,6 @@
  */
 #include <errno.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,35 +35,6 @@
 #include "tap.h"
 #include "wakes.h"
 #include "wire.h"
-
-int tap_count, tap_failed;
-
-bool tap_ok(bool good, const char *fmt, ...)
-{
-	va_list args;
-
-	tap_count++;
-	tap_failed += !good;
-	printf("%sok %d - ", good ? "" : "not ", tap_count);
-	va_start(args, fmt);
-	vprintf(fmt, args);
-	va_end(args);
-	printf("\n");
-	fflush(stdout);
-	return good;
-}
-
-void tap_note(const char *fmt, ...)
-{
-	va_list args;
-
-	printf("# ");
-	va_start(args, fmt);
-	vprintf(fmt, args);
-	va_end(args);
-	printf("\n");
-	fflush(stdout);
-}
 
 static int tap_end(void)
 {

@@ -6,7 +6,6 @@
  * fails is told with its seed and the steps before it; the same seed makes the same steps.
  */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,40 +23,11 @@
 #define CLIENT_EVERY 128U /* the same by the client */
 #define TELL_EVERY   500U
 
-int tap_count, tap_failed;
-
 static struct model model;
 static char last[KEPT][TEXT_MAX];
 static unsigned n_told, n_steps_done;
 static unsigned count[64];
 static struct soak_times settled[64];
-
-bool tap_ok(bool good, const char *fmt, ...)
-{
-	va_list args;
-
-	tap_count++;
-	tap_failed += !good;
-	printf("%sok %d - ", good ? "" : "not ", tap_count);
-	va_start(args, fmt);
-	vprintf(fmt, args);
-	va_end(args);
-	printf("\n");
-	fflush(stdout);
-	return good;
-}
-
-void tap_note(const char *fmt, ...)
-{
-	va_list args;
-
-	printf("# ");
-	va_start(args, fmt);
-	vprintf(fmt, args);
-	va_end(args);
-	printf("\n");
-	fflush(stdout);
-}
 
 /* ---- looking ---- */
 
