@@ -39,6 +39,8 @@ PANIC = re.compile(r"Kernel panic|Attempted to kill init|---\[ end Kernel panic"
 # /proc/sys/kernel/tainted: bad page, died, warned, locked up. Out-of-tree and unsigned modules
 # taint as well, and are what is tested here.
 TAINT = {5: "bad page", 7: "oops", 9: "warning", 14: "soft lockup"}
+# What wakes a guest that sleeps with its devices at hand is a key pressed on its console.
+KEY = re.compile(r"# press a key in (\d+) s$")
 AFTER_PANIC = 3.0  # for the trace that follows
 AFTER_DONE = 20.0  # for init's word on the kernel's taint; a guest that is off by then is fine
 ESCAPE = b"\x1d"  # Ctrl-]
@@ -90,6 +92,7 @@ class Verdict:
         self.panicked = False
         self.splats = []
         self.misclocked = False
+        self.key = None  # seconds until a key is to be pressed
 
     def line(self, text):
         if STAMP.match(text):
@@ -119,6 +122,8 @@ class Verdict:
             self.reason = text[plan.end() :].strip() or "# SKIP no cases"
         elif text.startswith("Bail out!"):
             self.wrong.append(text)
+        elif KEY.match(text):
+            self.key = int(KEY.match(text).group(1))
         elif text.startswith("# guest tainted "):
             self.tainted = True
             bits = int(text.split()[3])
@@ -235,6 +240,7 @@ def watch(guest, console, seconds, verbose, again):
     end = time.monotonic() + seconds
     how = "the guest hung: not done after %d seconds" % seconds
     ending = False
+    press = None
     while not (verdict.done and verdict.tainted) and not (verdict.misclocked and again):
         if not ending and (verdict.panicked or verdict.done):
             ending = True
@@ -242,6 +248,9 @@ def watch(guest, console, seconds, verbose, again):
         left = end - time.monotonic()
         if left <= 0:
             break
+        if press is not None and time.monotonic() >= press:
+            guest.write(b"\n")
+            press = None
         if not select.select([guest], [], [], min(left, 0.5))[0]:
             if not guest.running():
                 how = "the emulator ended (status %d) before the guest was done" % (
@@ -259,6 +268,8 @@ def watch(guest, console, seconds, verbose, again):
         console.write(data)
         for text in lines.feed(data):
             verdict.line(text)
+            if verdict.key is not None:
+                press, verdict.key = time.monotonic() + verdict.key, None
             if verbose:
                 print("  " + text, flush=True)
     for text in lines.end():

@@ -7,8 +7,8 @@
 # guests: qemu-none-6.1 qemu-acpi-6.1 qemu-acpi-noarat-6.1
 # guests: qemu-none-6.12 qemu-acpi-6.12
 # guests: bochs-spr-6.1 bochs-spr-6.12 bochs-spr2-6.1 bochs-skx-6.1 bochs-none-6.1 bochs-acpi-6.1
-# more: qemu-systemd-6.1 qemu-systemd-6.12 qemu-acpi-noarat-6.12 qemu-arm-none-6.1 qemu-arm-none-6.12 qemu-arm-psci-6.1 qemu-arm-psci-6.12
-# debug: qemu-none-debug qemu-acpi-debug qemu-acpi-noarat-debug bochs-spr-debug
+# more: qemu-suspend-6.12 qemu-suspend-none-6.1 qemu-systemd-6.1 qemu-systemd-6.12 qemu-acpi-noarat-6.12 qemu-arm-none-6.1 qemu-arm-none-6.12 qemu-arm-psci-6.1 qemu-arm-psci-6.12
+# debug: qemu-none-debug qemu-acpi-debug qemu-acpi-noarat-debug qemu-suspend-debug qemu-suspend-none-debug bochs-spr-debug
 count=0
 check()
 {
@@ -52,10 +52,10 @@ case $CPUIDLED_GUEST in
 	;;
 esac
 case $CPUIDLED_GUEST in
-qemu-none-* | bochs-none-* | qemu-arm-none-*)
+qemu-none-* | qemu-suspend-none-* | bochs-none-* | qemu-arm-none-*)
 	check driver "$driver" none
 	;;
-qemu-acpi-* | qemu-systemd-*)
+qemu-acpi-* | qemu-suspend-* | qemu-systemd-*)
 	check driver "$driver" acpi_idle
 	check states "$(states)" "POLL C1 C2"
 	check C1 "$(cat $cpu/cpu1/cpuidle/state1/desc)" "ACPI HLT"
