@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "decode.h"
+#include "peer.h"
 #include "protocol.h"
 
 /* ---- asking ---- */
@@ -25,31 +26,6 @@ static int put(sd_bus_message *m, const char *key, const char *type, uint64_t va
 	}
 }
 
-static int put_mode(sd_bus_message *m, const char *mode)
-{
-	const char *value = strchr(mode, '=') + 1;
-	_cleanup_free_ char *key = strndup(mode, (size_t)(value - mode) - 1);
-
-	return key ? sd_bus_message_append(m, "{ss}", key, value) : -ENOMEM;
-}
-
-static int put_modes(sd_bus_message *m, const struct client_ask *ask)
-{
-	int r = sd_bus_message_open_container(m, 'e', "sv");
-
-	if (r >= 0)
-		r = sd_bus_message_append_basic(m, 's', PROTOCOL_ASK_MODES);
-	if (r >= 0)
-		r = sd_bus_message_open_container(m, 'v', "a{ss}");
-	if (r >= 0)
-		r = sd_bus_message_open_container(m, 'a', "{ss}");
-	for (uint32_t i = 0; i < ask->n_modes && r >= 0; i++)
-		r = put_mode(m, ask->modes[i]);
-	for (unsigned i = 0; i < 3 && r >= 0; i++)
-		r = sd_bus_message_close_container(m);
-	return r;
-}
-
 static int put_ask(sd_bus_message *m, const struct client_ask *ask)
 {
 	int r = sd_bus_message_open_container(m, 'a', "{sv}");
@@ -59,7 +35,7 @@ static int put_ask(sd_bus_message *m, const struct client_ask *ask)
 	if (r >= 0 && ask->profile)
 		r = sd_bus_message_append(m, "{sv}", PROTOCOL_ASK_PROFILE, "s", ask->profile);
 	if (r >= 0 && ask->n_modes)
-		r = put_modes(m, ask);
+		r = peer_put_modes(m, ask->modes, ask->n_modes);
 	if (r >= 0 && ask->ttl_us)
 		r = put(m, PROTOCOL_ASK_TTL, "t", ask->ttl_us);
 	if (r >= 0 && ask->fd >= 0)

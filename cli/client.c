@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <fcntl.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "client-private.h"
 #include "decode.h"
+#include "peer.h"
 #include "protocol.h"
 
 /* Polkit may have to wait for a person to type a password. */
@@ -36,59 +34,6 @@ static int private_path(const struct options *o, char *buf, size_t size)
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
-/* A path longer than sun_path is reached through a descriptor of its directory. */
-static int connect_path(int fd, const char *path)
-{
-	struct sockaddr_un sa = {.sun_family = AF_UNIX};
-	const char *slash = strrchr(path, '/');
-	char dir[4096];
-	int dir_fd = -1, r;
-
-	if (strlen(path) < sizeof(sa.sun_path)) {
-		memcpy(sa.sun_path, path, strlen(path));
-	} else if (slash && (size_t)(slash - path) < sizeof(dir)) {
-		snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path), path);
-		dir_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (dir_fd < 0)
-			return -errno;
-		snprintf(sa.sun_path, sizeof(sa.sun_path), "/proc/self/fd/%d%.64s", dir_fd, slash);
-	} else {
-		return -ENAMETOOLONG;
-	}
-	r = connect(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 ? -errno : 0;
-	if (dir_fd >= 0)
-		close(dir_fd);
-	return r;
-}
-
-/* sd-bus owns the descriptor from sd_bus_set_fd() on. */
-static int bus_over_path(const char *path, sd_bus **ret)
-{
-	sd_bus *bus = NULL;
-	int fd, r;
-
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -errno;
-	r = connect_path(fd, path);
-	if (r >= 0)
-		r = sd_bus_new(&bus);
-	if (r >= 0)
-		r = sd_bus_set_fd(bus, fd, fd);
-	if (r < 0) {
-		close(fd);
-		sd_bus_unref(bus);
-		return r;
-	}
-	r = sd_bus_start(bus);
-	if (r < 0) {
-		sd_bus_close_unref(bus);
-		return r;
-	}
-	*ret = bus;
-	return 0;
-}
-
 static int connect_private(struct client *c)
 {
 	char path[4096];
@@ -96,7 +41,7 @@ static int connect_private(struct client *c)
 
 	r = private_path(c->o, path, sizeof(path));
 	if (r == 0)
-		r = bus_over_path(path, &c->bus);
+		r = peer_connect(path, &c->bus);
 	if (r < 0)
 		note_tried(c, "socket %.256s (%s)", path, strerror(-r));
 	return r;

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <systemd/sd-bus.h>
 #include <systemd/sd-login.h>
 
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base.h"
 #include "cpuidled.h"
+#include "peer.h"
 #include "protocol.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -107,35 +105,6 @@ static int on_released(sd_bus_message *m, void *userdata, _unused_ sd_bus_error 
 
 /* ---- connecting ---- */
 
-static int connect_private(const char *path, sd_bus **ret)
-{
-	struct sockaddr_un sa = {.sun_family = AF_UNIX};
-	sd_bus *bus = NULL;
-	int fd, r;
-
-	if (strlen(path) >= sizeof(sa.sun_path))
-		return -ENAMETOOLONG;
-	memcpy(sa.sun_path, path, strlen(path));
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -errno;
-	r = connect(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 ? -errno : sd_bus_new(&bus);
-	if (r >= 0)
-		r = sd_bus_set_fd(bus, fd, fd);
-	if (r < 0) {
-		close(fd);
-		sd_bus_unref(bus);
-		return r;
-	}
-	r = sd_bus_start(bus);
-	if (r < 0) {
-		sd_bus_close_unref(bus);
-		return r;
-	}
-	*ret = bus;
-	return 0;
-}
-
 static const char *destination(const struct cpuidled *c)
 {
 	return c->private ? NULL : PROTOCOL_NAME;
@@ -161,7 +130,7 @@ static int try(struct cpuidled *c, bool private, const char *path)
 	int r;
 
 	c->private = private;
-	r = private ? connect_private(path, &c->bus) : sd_bus_open_system(&c->bus);
+	r = private ? peer_connect(path, &c->bus) : sd_bus_open_system(&c->bus);
 	if (r >= 0)
 		r = greet(c);
 	if (r < 0)
@@ -202,32 +171,13 @@ EXPORT void cpuidled_close(struct cpuidled *c)
 
 /* ---- holding ---- */
 
-static int put_mode(sd_bus_message *m, const char *mode)
+static uint32_t count(const char *const *modes)
 {
-	const char *value = strchr(mode, '=');
-	char key[64];
+	uint32_t n = 0;
 
-	if (!value || (size_t)(value - mode) >= sizeof(key))
-		return -EINVAL;
-	snprintf(key, sizeof(key), "%.*s", (int)(value - mode), mode);
-	return sd_bus_message_append(m, "{ss}", key, value + 1);
-}
-
-static int put_modes(sd_bus_message *m, const char *const *modes)
-{
-	int r = sd_bus_message_open_container(m, 'e', "sv");
-
-	if (r >= 0)
-		r = sd_bus_message_append_basic(m, 's', PROTOCOL_ASK_MODES);
-	if (r >= 0)
-		r = sd_bus_message_open_container(m, 'v', "a{ss}");
-	if (r >= 0)
-		r = sd_bus_message_open_container(m, 'a', "{ss}");
-	for (; r >= 0 && *modes; modes++)
-		r = put_mode(m, *modes);
-	for (unsigned i = 0; i < 3 && r >= 0; i++)
-		r = sd_bus_message_close_container(m);
-	return r;
+	while (modes[n])
+		n++;
+	return n;
 }
 
 /* Its own unit everybody may see; the daemon, in its cage, may not. */
@@ -253,7 +203,7 @@ static int put_ask(sd_bus_message *m, const struct cpuidled_ask *ask)
 	if (r >= 0 && ask->profile)
 		r = sd_bus_message_append(m, "{sv}", PROTOCOL_ASK_PROFILE, "s", ask->profile);
 	if (r >= 0 && ask->modes)
-		r = put_modes(m, ask->modes);
+		r = peer_put_modes(m, ask->modes, count(ask->modes));
 	if (r >= 0 && ask->ttl_us)
 		r = sd_bus_message_append(m, "{sv}", PROTOCOL_ASK_TTL, "t", ask->ttl_us);
 	if (r >= 0)

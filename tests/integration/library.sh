@@ -49,6 +49,10 @@ runs()
 	wait "$pid" && wait_for stands 2 0
 }
 check "it holds, and ends its hold" runs
+# An address of a socket has room for 107 bytes; the path need not end there.
+far=$T/$(printf '%0100d' 0)
+mkdir "$far" && ln -s "$H/run/cpuidled/bus" "$far/bus"
+check "over a path of $(wc -c <<<"$far/bus") bytes" says 1 "not held: CPUs '0-': " "$T/example" 0- 10000 "$far/bus"
 check "words of the daemon come through" says 1 "not held: CPUs '0-': " "$T/example" 0- 10000 "$H/run/cpuidled/bus"
 stop_daemon
 tap_result $? "the daemon ends well"
