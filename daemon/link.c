@@ -30,6 +30,17 @@ static void link_close(struct link *l)
 	l->bus = sd_bus_close_unref(l->bus);
 }
 
+/*
+ * Left open when the event loop ends, so that its ends hear of the restoring. sd-bus by itself would close it before,
+ * and wait until all that is queued is read: one that does not read would keep the host from its own settings.
+ */
+static int attach(struct links *links, sd_bus *bus)
+{
+	int r = sd_bus_set_close_on_exit(bus, false);
+
+	return r < 0 ? r : sd_bus_attach_event(bus, links->o.event, SD_EVENT_PRIORITY_NORMAL);
+}
+
 /* ---- the private socket ---- */
 
 static int on_peer_gone(_unused_ sd_bus_message *m, void *userdata, _unused_ sd_bus_error *error)
@@ -78,7 +89,7 @@ static int peer_setup(struct link *l)
 	if (r >= 0)
 		r = l->links->o.setup(l, l->links->o.userdata);
 	if (r >= 0)
-		r = sd_bus_attach_event(l->bus, l->links->o.event, SD_EVENT_PRIORITY_NORMAL);
+		r = attach(l->links, l->bus);
 	return r;
 }
 
@@ -246,7 +257,7 @@ static int setup_system(struct links *links, sd_bus *bus)
 	if (r >= 0)
 		r = sd_bus_request_name_async(bus, NULL, PROTOCOL_NAME, 0, on_name, links);
 	if (r >= 0)
-		r = sd_bus_attach_event(bus, links->o.event, SD_EVENT_PRIORITY_NORMAL);
+		r = attach(links, bus);
 	return r;
 }
 
@@ -292,8 +303,6 @@ void links_free(struct links *links)
 {
 	if (!links)
 		return;
-	if (links->system.bus)
-		(void)sd_bus_flush(links->system.bus);
 	link_close(&links->system);
 	for (uint32_t i = 0; i < LINKS_MAX; i++)
 		link_close(&links->peers[i]);

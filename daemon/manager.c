@@ -529,12 +529,35 @@ int manager_start(struct manager *m)
 	return MANAGER_EXIT_OK;
 }
 
+/* Tells how the restoring went, in the log and to who listens; an exit status. */
+static int tell_restored(struct manager *m, int n_failed, const struct transition_result *done)
+{
+	bool restored = n_failed == 0 && done->record_error == 0;
+	char text[MANAGER_ERROR_MAX + 64], first[MANAGER_ERROR_MAX];
+
+	if (restored)
+		snprintf(text, sizeof(text), "the host has its own settings again (%u files)",
+			 done->n_written);
+	else if (n_failed != 0)
+		snprintf(text, sizeof(text), "%d files could not be restored; the first: %s",
+			 n_failed, report_failure(done, first, sizeof(first)));
+	else
+		snprintf(text, sizeof(text),
+			 "everything is restored, but " RESTORE_FILE " cannot be removed: %s",
+			 strerror(-done->record_error));
+	if (restored)
+		log_info(LOG_ID_RESTORED, "%s", text);
+	else
+		log_error(LOG_ID_RESTORE_FAILED, "%s", text);
+	manager_tell(m, restored ? "applied" : "failed", text);
+	return restored ? MANAGER_EXIT_OK : MANAGER_EXIT_FAILED;
+}
+
 /* Back to the host's own settings, except for what others have written since. */
 static int stop(struct manager *m)
 {
 	struct transition_leftover leftover;
 	struct transition_result done;
-	char text[MANAGER_ERROR_MAX];
 	int r;
 
 	sd_notify(0, "STOPPING=1\nSTATUS=RESTORING");
@@ -547,18 +570,7 @@ static int stop(struct manager *m)
 	else
 		r = transition_undo(&m->transition, m->machine, &done);
 	manager_module_stop(m);
-	if (r == 0 && done.record_error == 0) {
-		log_info(LOG_ID_RESTORED, "the host has its own settings again (%u files)",
-			 done.n_written);
-		return MANAGER_EXIT_OK;
-	}
-	if (r != 0)
-		log_error(LOG_ID_RESTORE_FAILED, "%d files could not be restored; the first: %s", r,
-			  report_failure(&done, text, sizeof(text)));
-	else
-		log_errno(LOG_ID_RESTORE_FAILED, done.record_error,
-			  "everything is restored, but " RESTORE_FILE " cannot be removed");
-	return MANAGER_EXIT_FAILED;
+	return tell_restored(m, r, &done);
 }
 
 int manager_main(struct manager *m)

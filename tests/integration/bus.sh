@@ -245,7 +245,9 @@ grep -q __asan_init "$B/sbin/cpuidled" && sanitized=--sanitized
 check "hostile peers" python3 "$top/tests/integration/peers.py" "$H/run/cpuidled/bus" "$daemon_pid" $sanitized
 check "afterwards the daemon serves on" says 0 ACTIVE ctl --root "$H" status
 check "afterwards the plan stands" status 0 ctl --root "$H" verify --interval 0
-stop_daemon
+check "a peer that does not read keeps nobody from stopping it" \
+	python3 "$top/tests/integration/peers.py" "$H/run/cpuidled/bus" "$daemon_pid" --stop
+stop_daemon 2>/dev/null
 tap_result $? "the daemon ends well"
 
 # ---- under the unit's limit of memory ----

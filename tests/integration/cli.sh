@@ -262,7 +262,8 @@ monitor_ends()
 	stop_daemon
 	wait $pid || got=$?
 	cat "$T/monitor.err"
-	[ $got = 4 ] && grep -q "^cpuidlectl: the daemon has gone" "$T/monitor.err"
+	[ $got = 4 ] && grep -q "^cpuidlectl: the daemon has gone" "$T/monitor.err" &&
+		grep -q ' applied: the host has its own settings again ([0-9]* files) \[stop\]$' "$T/events"
 }
 # In this shell, since only it may wait for the daemon.
 monitor_ends >"$T/.output" 2>&1

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """peers.py SOCKET PID: what a peer of the private socket may try, spoken by hand. Prints what failed, exits 1 then."""
+import fcntl
 import os
+import signal
 import socket
 import struct
 import sys
+import termios
 import time
 
 PATH, PID = sys.argv[1], int(sys.argv[2])
@@ -281,9 +284,45 @@ def test_large():
     expect("others are served", alive())
 
 
+def unread(s):
+    return struct.unpack("i", fcntl.ioctl(s, termios.FIONREAD, b"\0" * 4))[0]
+
+
+def test_stop():
+    """A peer that has not read all it asked for, with some of it still in the daemon: the daemon ends nevertheless."""
+    with connect() as s:
+        authenticate(s)
+        serial, before = 0, -1
+        while unread(s) != before:
+            before = unread(s)
+            for _ in range(8):
+                serial += 1
+                s.sendall(message("Explain", string(""), b"s", serial=serial))
+            alive()  # by then these are answered
+        expect(f"the answers to {serial} questions do not fit the peer's socket", serial > 8)
+        os.kill(PID, signal.SIGTERM)
+        expect("the daemon ends all the same", gone())
+
+
+def gone():
+    for _ in range(200):
+        try:
+            with open(f"/proc/{PID}/stat", encoding="ascii") as file:
+                if file.read().rpartition(")")[2].split()[0] == "Z":
+                    return True
+        except OSError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
 def main():
     tests = (test_garbage, test_limit, test_limit_of_others, test_unread, test_killed, test_observers)
-    for test in (test_large,) if "--large" in sys.argv else tests:
+    if "--large" in sys.argv:
+        tests = (test_large,)
+    elif "--stop" in sys.argv:
+        tests = (test_stop,)
+    for test in tests:
         test()
     sys.exit(1 if faults else 0)
 
