@@ -7,17 +7,8 @@
 # guests: qemu-arm-none-6.1
 # more: qemu-arm-none-6.12
 # needs: module kmodctl
-count=0
-
-is()
-{
-	count=$((count + 1))
-	if [ "$2" = "$3" ]; then
-		echo "ok $count - $1: $2"
-	else
-		echo "not ok $count - $1: '$2', wanted '$3'"
-	fi
-}
+# shellcheck source=tests/vm/guest/lib.sh
+. /tests/lib.sh
 
 insmod /cpuidle_policy.ko
 for part in modes haltpoll; do

@@ -9,21 +9,13 @@
 # debug: bochs-spr-debug
 # needs: module kmodctl
 # seconds: 900
+# shellcheck source=tests/vm/guest/lib.sh
+. /tests/lib.sh
 limit=/sys/devices/system/cpu/umwait_control/max_time
 [ ! -e $limit ] || echo 0 >$limit
 insmod /cpuidle_policy.ko
 /kmodctl c0 | sed '/^1\.\./d' | tee /tmp/tap
 count=$(grep -c '^\(not \)*ok' /tmp/tap)
-
-say()
-{
-	count=$((count + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $count - $2"
-	else
-		echo "not ok $count - $2"
-	fi
-}
 
 names()
 {

@@ -9,18 +9,8 @@
 # more: qemu-acpi-6.1
 # debug: qemu-none-debug qemu-acpi-debug
 # needs: module kmodctl
-count=0
-cpu=/sys/devices/system/cpu
-
-say()
-{
-	count=$((count + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $count - $2"
-	else
-		echo "not ok $count - $2"
-	fi
-}
+# shellcheck source=tests/vm/guest/lib.sh
+. /tests/lib.sh
 
 # hold ROW...: a daemon that stays, with those rows in force
 hold()

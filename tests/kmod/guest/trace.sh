@@ -7,18 +7,9 @@
 #
 # debug: qemu-acpi-debug
 # needs: module kmodctl
+# shellcheck source=tests/vm/guest/lib.sh
+. /tests/lib.sh
 trace=/sys/kernel/tracing
-count=0
-
-say()
-{
-	count=$((count + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $count - $2"
-	else
-		echo "not ok $count - $2"
-	fi
-}
 
 work()
 {

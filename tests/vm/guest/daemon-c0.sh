@@ -47,27 +47,6 @@ stop()
 	until_true gone
 }
 
-# policy LINES...: of [Daemon] up to "-", then of one profile for all CPUs
-policy()
-{
-	mkdir -p /etc/cpuidled/cpuidled.conf.d
-	{
-		echo '[Daemon]'
-		while [ "$1" != - ]; do echo "$1" && shift; done
-		shift
-		echo '[Profile p]'
-		for line in "$@"; do echo "$line"; done
-		printf '[Group all]\nCPUs=all\nProfile=p\n'
-	} >/etc/cpuidled/cpuidled.conf.d/50-guest.conf
-}
-
-reload()
-{
-	cpuidlectl reload >/run/reload 2>&1
-	is "reload" $? 0
-	sed 's/^/# reload: /' /run/reload
-}
-
 explain()
 {
 	cpuidlectl explain 0
@@ -84,7 +63,7 @@ every_place()
 	plain=$(names)
 	# Somebody has a state off, before us and all the time.
 	echo 1 >$cpu/cpu0/cpuidle/state2/disable
-	policy UmwaitMaxTime=0 - LatencyLimit=0 C0=auto ZeroLatency=c0
+	policy all LatencyLimit=0 C0=auto ZeroLatency=c0 '[Daemon]' UmwaitMaxTime=0
 	start
 	is "the limit on UMWAIT's time is taken away" "$(umwait max_time)" 0
 	has "explain says by what" "$(explain)" "no limit of time by UmwaitMaxTime="
@@ -93,7 +72,7 @@ every_place()
 	has "explain as well" "$(explain)" "POLL waits in C0.2"
 	is "nothing else is entered" "$(entered 0 0) $(entered 0 1) $(entered 0 3)" "yes no no"
 
-	policy UmwaitMaxTime=0 - C0=state DisableStates=C1 DisableStates=C6
+	policy all C0=state DisableStates=C1 DisableStates=C6 '[Daemon]' UmwaitMaxTime=0
 	reload
 	cpuidlectl plan | sed 's/^/# plan: /'
 	is "a state of its own" "$(names)" "POLL C0.2 ${plain#POLL }"
@@ -112,14 +91,14 @@ every_place()
 	# C1E is nobody's any more while the state is there, C6 somebody's.
 	echo 0 >$cpu/cpu0/cpuidle/state3/disable
 	echo 1 >$cpu/cpu0/cpuidle/state4/disable
-	policy UmwaitMaxTime=0 UmwaitC02=off - C0=state DisableStates=halt
+	policy all C0=state DisableStates=halt '[Daemon]' UmwaitMaxTime=0 UmwaitC02=off
 	reload
 	is "what the host forbids becomes C0.1" "$(names)" "POLL C0.1 ${plain#POLL }"
 	has "explain says why" "$(explain)" "umwait_control/enable_c02 is 0, so the CPU takes C0.1"
 	is "the file says so" "$(umwait enable_c02)" 0
 	is "counters have stayed" "$([ "$(idle 1 usage)" -ge "$used" ] && echo yes)" yes
 
-	policy - C0=c1 C0Depth=C0.1 C1Interrupts=window
+	policy all C0=c1 C0Depth=C0.1 C1Interrupts=window
 	reload
 	is "without it, the states have their own numbers" "$(names)" "$plain"
 	has "C1 and POLL wait in C0.1, the window is open" "$(kept)" "window 0x6 sti 0 off 0 bcast 0 count 0 poll 1 c1 1 row 0"
@@ -129,7 +108,7 @@ every_place()
 	is "verify finds no difference" $? 0
 
 	# Others' zero, on the device that is for all.
-	policy - C0=auto ZeroLatency=c0
+	policy all C0=auto ZeroLatency=c0
 	reload
 	has "no limit: nothing is asked" "$(kept)" "poll 0 c1 0 row 0"
 	exec 4<>/dev/cpu_dma_latency
@@ -145,7 +124,7 @@ every_place()
 	has "he lets go: POLL is POLL" "$(kept)" "poll 0"
 
 	# Killed with everything in use.
-	policy UmwaitMaxTime=0 - C0=state DisableStates=halt
+	policy all C0=state DisableStates=halt '[Daemon]' UmwaitMaxTime=0
 	reload
 	is "again" "$(names)" "POLL C0.2 ${plain#POLL }"
 	kill -9 "$pid"
@@ -170,7 +149,7 @@ bochs-spr-*)
 	;;
 bochs-spr2-*)
 	# CPU 1 was never online: CAPS do not tell, the module does when it is asked.
-	policy - C0=state DisableStates=halt
+	policy all C0=state DisableStates=halt
 	start
 	has "refused in the module's own words" "$(cat /run/status)" "a CPU that is offline has not been idle since"
 	has "which shows" "$(cat /run/status)" DEGRADED
@@ -187,7 +166,7 @@ bochs-spr2-*)
 	stop
 	;;
 bochs-skx-*)
-	policy UmwaitMaxTime=0 - C0=state
+	policy all C0=state '[Daemon]' UmwaitMaxTime=0
 	start
 	has "no UMWAIT: it stays off" "$(kept)" "poll 0 c1 0 row 0"
 	has "explain says why" "$(explain)" "the CPU has no UMWAIT"
@@ -197,7 +176,7 @@ bochs-skx-*)
 	stop
 	;;
 bochs-acpi-*)
-	policy - C0=state
+	policy all C0=state
 	start
 	has "no state more: POLL waits in C0.2" "$(kept)" "poll 2 c1 0 row 0"
 	has "explain says why, in the module's words" "$(explain)" "this driver knows its states by their place in the table"
@@ -205,7 +184,7 @@ bochs-acpi-*)
 	stop
 	;;
 bochs-none-*)
-	policy - C0=state
+	policy all C0=state
 	start
 	is "C0.x that is named brings a driver" "$(cat $cpu/cpuidle/current_driver)" cpuidle_policy
 	has "and the state in it" "$(names)" "POLL C0.2"

@@ -10,24 +10,6 @@
 # shellcheck source=tests/vm/guest/lib.sh
 . /tests/lib.sh
 
-# policy LINES...: one profile for all CPUs
-policy()
-{
-	mkdir -p /etc/cpuidled/cpuidled.conf.d
-	{
-		echo '[Profile p]'
-		for line in "$@"; do echo "$line"; done
-		printf '[Group all]\nCPUs=all\nProfile=p\n'
-	} >/etc/cpuidled/cpuidled.conf.d/50-guest.conf
-}
-
-reload()
-{
-	cpuidlectl reload >/run/reload 2>&1
-	is "reload" $? 0
-	sed 's/^/# reload: /' /run/reload
-}
-
 kept()
 {
 	/kmodctl config
@@ -85,7 +67,7 @@ hits_come()
 insmod /cpuidle_policy.ko
 case $CPUIDLED_GUEST in
 qemu-none-*)
-	policy HaltPoll=auto
+	policy all HaltPoll=auto
 	start
 	is "haltpoll brings the module's own driver" "$(cat $cpu/cpuidle/current_driver)" cpuidle_policy
 	has "200us, on every CPU" "$(kept)" "haltpoll 200000"
@@ -98,7 +80,7 @@ qemu-none-*)
 		"$([ "$(cat $cpu/cpu0/cpuidle/state0/usage)" -gt 0 ] && echo yes)" yes
 	cpuidlectl verify >/run/verify
 	is "verify finds no difference" $? 0
-	policy HaltPoll=50us
+	policy all HaltPoll=50us
 	reload
 	has "a time that is named" "$(kept)" "haltpoll 50000"
 	kill -9 "$pid"
@@ -112,11 +94,11 @@ qemu-none-*)
 	is "stopped: no driver, as before" "$(cat $cpu/cpuidle/current_driver)" none
 	;;
 qemu-ioport-intel-*)
-	policy IoPort=auto
+	policy all IoPort=auto
 	start
 	has "auto is for Zen" "$(kept)" "ioport 0"
 	is "the module has measured the dummy read" "$(dummy_wait)" 1
-	policy IoPort=direct
+	policy all IoPort=direct
 	reload
 	has "direct: by the port alone" "$(kept)" "ioport 1"
 	has "explain tells" "$(cpuidlectl explain 0)" "enters C2 by the port alone"
@@ -128,7 +110,7 @@ qemu-ioport-intel-*)
 	is "stopped: the kernel's own way" "$(moves ioports sleep 1)" no
 	;;
 qemu-ioport-amd-*)
-	policy IoPort=auto
+	policy all IoPort=auto
 	has "without the module nobody knows" "$(cpuidlectl explain 0 --root /)" \
 		"only cpuidle_policy.ko can tell whether this kernel has the dummy read"
 	start
@@ -137,11 +119,11 @@ qemu-ioport-amd-*)
 	has "explain says that nothing is needed" "$(cpuidlectl explain 0)" \
 		"nothing is needed: this kernel enters the state without the dummy read"
 	has "the plan as well" "$(cpuidlectl plan --json)" "nothing is needed"
-	policy IoPort=direct
+	policy all IoPort=direct
 	reload
 	has "direct is done all the same" "$(kept)" "ioport 1"
 	is "entries go that way" "$(moves ioports sleep 2)" yes
-	policy HaltPoll=auto
+	policy all HaltPoll=auto
 	reload
 	has "no guest, it says of itself: no polling" "$(kept)" "haltpoll 0"
 	kill "$pid"

@@ -17,29 +17,11 @@ driver()
 	cat $cpu/cpuidle/current_driver
 }
 
-# policy LINES...: one profile for all CPUs
-policy()
-{
-	mkdir -p /etc/cpuidled/cpuidled.conf.d
-	{
-		echo '[Profile p]'
-		for line in "$@"; do echo "$line"; done
-		printf '[Group all]\nCPUs=%s\nProfile=p\n' "$cpus"
-	} >/etc/cpuidled/cpuidled.conf.d/50-guest.conf
-}
-
-reload()
-{
-	cpuidlectl reload >/run/reload 2>&1
-	is "reload" $? 0
-}
-
 rows()
 {
 	/kmodctl config | sed 's/^/# config: /'
 }
 
-cpus=all
 insmod /cpuidle_policy.ko
 case $CPUIDLED_GUEST in
 qemu-none-*)
@@ -47,20 +29,20 @@ qemu-none-*)
 	start
 	is "no driver is brought for nothing" "$(driver)" none
 	has "status says that one could be" "$(cat /run/status)" "the module's own can be used"
-	policy LatencyLimit=0
+	policy all LatencyLimit=0
 	reload
 	is "a limit brings the module's own driver" "$(driver)" cpuidle_policy
 	cpuidlectl plan | sed 's/^/# plan: /'
 	has "the plan has its states" "$(cpuidlectl plan)" POLL
 	is "a limit of zero: HALT is not entered" "$(entered 0 1) $(entered 1 1)" "no no"
 	is "the CPU polls" "$(entered 0 0)" yes
-	policy LatencyLimit=1ms
+	policy all LatencyLimit=1ms
 	reload
 	is "a long one: HALT is" "$(entered 0 1) $(entered 1 1)" "yes yes"
-	policy LatencyLimit=none
+	policy all LatencyLimit=none
 	reload
 	is "without a limit the driver goes" "$(driver)" none
-	policy LatencyLimit=0
+	policy all LatencyLimit=0
 	reload
 	is "and comes again" "$(driver)" cpuidle_policy
 	kill -9 "$pid"
@@ -73,31 +55,30 @@ qemu-none-*)
 	is "killed: no driver is left" "$(driver)" none
 	;;
 qemu-acpi-noarat-*)
-	cpus=0
-	policy Broadcast=avoid
+	policy 0 Broadcast=avoid
 	start
 	rows
 	has "the plan avoids broadcast" "$(cpuidlectl plan --json --cpus 0)" '"effective": "avoid"'
 	is "CPU 0 uses no state whose timer stops, CPU 1 does" "$(entered 0 2) $(entered 1 2)" "no yes"
-	policy Broadcast=off
+	policy 0 Broadcast=off
 	reload
 	has "off is refused with its reason" "$(cpuidlectl explain 0)" "would be lost"
 	is "and nothing is off" "$(entered 0 2)" yes
-	policy Broadcast=avoid
+	policy 0 Broadcast=avoid
 	reload
 	kill -9 "$pid"
 	until_true gone
 	is "killed: C2 is entered again" "$(entered 0 2)" yes
 	;;
 bochs-*)
-	policy LatencyLimit=20us C1Interrupts=window
+	policy all LatencyLimit=20us C1Interrupts=window
 	start
 	rows
 	has "the module hooks intel_idle" "$(cat /run/status)" "on intel_idle"
 	has "the window is open on C1 and C1E" "$(/kmodctl config)" "window 0x6"
 	has "the kernel keeps the limit" "$(/kmodctl qos)" 20000
 	is "C6 is not entered" "$(entered 0 3)" no
-	policy C1Interrupts=sti-mwait DisableStates=C6
+	policy all C1Interrupts=sti-mwait DisableStates=C6
 	reload
 	rows
 	has "sti-mwait on C1, and C6 off" "$(/kmodctl config)" "sti 0x2 off 0x8"

@@ -38,15 +38,7 @@ again()
 	in_force | cmp -s - /run/force
 }
 
-mkdir -p /etc/cpuidled/cpuidled.conf.d
-cat >/etc/cpuidled/cpuidled.conf.d/50-guest.conf <<'END'
-[Profile quick]
-LatencyLimit=40us
-C1Interrupts=window
-[Group all]
-CPUs=all
-Profile=quick
-END
+policy all LatencyLimit=40us C1Interrupts=window
 insmod /cpuidle_policy4.ko
 in_force >/run/nothing
 start
@@ -59,7 +51,7 @@ is "the policy is in force" $? 0
 until_true owned
 in_force >/run/force
 
-for round in 1 2 3; do
+for _ in 1 2 3; do
 	kill -STOP "$pid"
 	until_true unowned
 	is "stopped: the lease runs out" "$(owner)" ""

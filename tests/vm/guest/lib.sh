@@ -25,6 +25,18 @@ is()
 	fi
 }
 
+# say STATUS TITLE
+say()
+{
+	count=$((count + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $count - $2"
+	else
+		echo "not ok $count - $2"
+		notes
+	fi
+}
+
 # has TITLE TEXT WORDS: are the words in the text?
 has()
 {
@@ -64,6 +76,26 @@ entered()
 qos()
 {
 	cat "$cpu/cpu$1/power/pm_qos_resume_latency_us"
+}
+
+# ---- its policy
+
+# policy CPUS LINE ...: a profile for those CPUs, of those lines; a line may begin another section
+policy()
+{
+	mkdir -p /etc/cpuidled/cpuidled.conf.d
+	{
+		printf '[Group g]\nCPUs=%s\nProfile=p\n[Profile p]\n' "$1"
+		shift
+		printf '%s\n' "$@"
+	} >/etc/cpuidled/cpuidled.conf.d/50-guest.conf
+}
+
+reload()
+{
+	cpuidlectl reload >/run/reload 2>&1
+	is "reload" $? 0
+	sed 's/^/# reload: /' /run/reload
 }
 
 # ---- the daemon as a child of the script

@@ -26,15 +26,8 @@ stop()
 }
 
 mount -t securityfs securityfs /sys/kernel/security
-mkdir -p /etc/cpuidled/cpuidled.conf.d "/lib/modules/$(uname -r)/updates/dkms"
-cat >/etc/cpuidled/cpuidled.conf.d/50-guest.conf <<'END'
-[Profile quick]
-LatencyLimit=40us
-C1Interrupts=window
-[Group all]
-CPUs=all
-Profile=quick
-END
+mkdir -p "/lib/modules/$(uname -r)/updates/dkms"
+policy all LatencyLimit=40us C1Interrupts=window
 cp /cpuidle_policy.ko "/lib/modules/$(uname -r)/updates/dkms/"
 depmod
 

@@ -78,14 +78,14 @@ to_ram 3
 
 # ---- the module, with a lease that is shorter than the sleep
 insmod /cpuidle_policy.ko
-/kmodctl hold -lease 25000 "$rows" "cpus=1 off=$deep" \
+/kmodctl hold -lease 15000 "$rows" "cpus=1 off=$deep" \
 	</dev/null >/run/held &
 holder=$!
 until_true grep -q ready /run/held
 in_force >/run/force
-to_ram 30
+to_ram 18
 in_force >/run/force.after
-is "a lease of 25 s is still held" "$(/kmodctl caps | sed -n 's/^owner \([^ ]*\) .*/\1/p')" kmodctl
+is "a lease of 15 s is still held" "$(/kmodctl caps | sed -n 's/^owner \([^ ]*\) .*/\1/p')" kmodctl
 is "rows, vetoes and functions are what they were" "$(diff /run/force /run/force.after)" ""
 old=$(windows 1)
 sleep 2
@@ -97,15 +97,7 @@ rmmod cpuidle_policy
 is "rmmod after it: the kernel's memory is as before" "$(diff /run/before /run/after)" ""
 
 # ---- the daemon, over both
-mkdir -p /etc/cpuidled/cpuidled.conf.d
-cat >/etc/cpuidled/cpuidled.conf.d/50-guest.conf <<'END'
-[Profile quick]
-LatencyLimit=40us
-C1Interrupts=window
-[Group all]
-CPUs=all
-Profile=quick
-END
+policy all LatencyLimit=40us C1Interrupts=window
 insmod /cpuidle_policy.ko
 start
 cpuidlectl hold --cpus 1 --latency 3us -- sleep 10000 &
