@@ -211,7 +211,6 @@ int bus_verify_on_verify(sd_bus_message *m, void *userdata, sd_bus_error *error)
 		return bus_not_ready(error);
 	if (us > MANAGER_INTERVAL_MAX_US)
 		return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS,
-					 "an interval has at most %" PRIu64 " us",
-					 MANAGER_INTERVAL_MAX_US);
+					 "an interval has at most %u s", MANAGER_INTERVAL_MAX_SEC);
 	return us == 0 ? reply_now(m, b) : wait_for(b, l, m, us, error);
 }

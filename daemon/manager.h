@@ -135,10 +135,11 @@ int manager_verify(struct manager *m, struct findings *ret);
 struct observer;
 typedef void (*manager_observed_fn)(void *data, int error, const struct findings *findings);
 
-#define MANAGER_INTERVAL_MAX_US (UINT64_C(600) * 1000000)
-#define MANAGER_JOIN_US		UINT64_C(100000)
-#define MANAGER_ROUNDS_MAX	8U /* observations at a time */
-#define MANAGER_ROUNDS_OTHERS	6U /* of them for others than root */
+#define MANAGER_INTERVAL_MAX_SEC 600U
+#define MANAGER_INTERVAL_MAX_US	 (UINT64_C(1000000) * MANAGER_INTERVAL_MAX_SEC)
+#define MANAGER_JOIN_US		 UINT64_C(100000)
+#define MANAGER_ROUNDS_MAX	 8U /* observations at a time */
+#define MANAGER_ROUNDS_OTHERS	 6U /* of them for others than root */
 
 /*
  * interval_us: 1..MANAGER_INTERVAL_MAX_US. root: who asks may have the places that are kept for root. The observer is
