@@ -82,6 +82,15 @@ commands_exist()
 	return "$status"
 }
 
+# refused WORD ...: ./dev says in one line what is wrong, and ends with 2.
+refused()
+{
+	local status=0 text
+	text=$("$top/dev" "$@" 2>&1) || status=$?
+	echo "exit status $status: $text"
+	[ "$status" = 2 ] && [[ $text == "dev: "*"'${*:2}'"* && $text != *$'\n'* ]]
+}
+
 short_subjects()
 {
 	git -c safe.directory='*' -C "$1" log --no-merges --format='%h %s' | awk '
@@ -97,6 +106,10 @@ check "no mark of unfinished work" clean_text "$top" "$marks"
 check "no path of a machine" clean_text "$top" "$paths"
 check "links of the documents lead somewhere" links_exist "$top"
 check "commands of the documents exist" commands_exist "$top"
+check "./dev soak wants a number" refused soak abc
+check "./dev soak wants a number above 0" refused soak 0
+check "./dev soak wants a number as its seed" refused soak 5 x
+check "./dev test wants a step that there is" refused test nope
 if [ -e "$top/.git" ] && command -v git >/dev/null; then
 	check "commit subjects: area, and 60 characters" short_subjects "$top"
 else
