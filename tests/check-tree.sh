@@ -109,7 +109,8 @@ check "commands of the documents exist" commands_exist "$top"
 check "./dev soak wants a number" refused soak abc
 check "./dev soak wants a number above 0" refused soak 0
 check "./dev soak wants a number as its seed" refused soak 5 x
-check "./dev test wants a step that there is" refused test nope
+check "./dev soak wants no third" refused soak 5 6 7
+check "./dev test wants steps that there are" refused test nope
 if [ -e "$top/.git" ] && command -v git >/dev/null; then
 	check "commit subjects: area, and 60 characters" short_subjects "$top"
 else
