@@ -8,6 +8,8 @@
 
 #include "protocol.h"
 
+#define NAME_MAX_LEN 64 /* of a socket's own name, with its slash, where the path is too long */
+
 /* A path longer than sun_path is reached through a descriptor of its directory. */
 static int connect_path(int fd, const char *path)
 {
@@ -18,12 +20,13 @@ static int connect_path(int fd, const char *path)
 
 	if (strlen(path) < sizeof(sa.sun_path)) {
 		memcpy(sa.sun_path, path, strlen(path));
-	} else if (slash && (size_t)(slash - path) < sizeof(dir)) {
+	} else if (slash && (size_t)(slash - path) < sizeof(dir) && strlen(slash) <= NAME_MAX_LEN) {
 		snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path), path);
 		dir_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (dir_fd < 0)
 			return -errno;
-		snprintf(sa.sun_path, sizeof(sa.sun_path), "/proc/self/fd/%d%.64s", dir_fd, slash);
+		snprintf(sa.sun_path, sizeof(sa.sun_path), "/proc/self/fd/%d%.*s", dir_fd,
+			 NAME_MAX_LEN, slash);
 	} else {
 		return -ENAMETOOLONG;
 	}

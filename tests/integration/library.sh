@@ -53,6 +53,9 @@ check "it holds, and ends its hold" runs
 far=$T/$(printf '%0100d' 0)
 mkdir "$far" && ln -s "$H/run/cpuidled/bus" "$far/bus"
 check "over a path of $(wc -c <<<"$far/bus") bytes" says 1 "not held: CPUs '0-': " "$T/example" 0- 10000 "$far/bus"
+# One whose own name is too long must not become another's by being cut.
+ln -s "$H/run/cpuidled/bus" "$far/$(printf '%063d' 0)"
+check "a name that is too long is not cut" says 4 "no cpuidled: " "$T/example" 0 10000 "$far/$(printf '%080d' 0)"
 check "words of the daemon come through" says 1 "not held: CPUs '0-': " "$T/example" 0- 10000 "$H/run/cpuidled/bus"
 stop_daemon
 tap_result $? "the daemon ends well"
